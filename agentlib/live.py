@@ -69,9 +69,8 @@ def served_window(env: Path | str | None = COURSE) -> int | None:
         with httpx2.Client(timeout=2, **BOUNDED) as web:
             models = web.get(url, headers=headers).json()["data"]
         sizes = [m.get("max_model_len") or m["meta"]["n_ctx"] for m in models]
-    except (
-        Exception
-    ):  # most endpoints have no such list, and whatever they send, the run goes on
+    except Exception:
+        # Most endpoints have no such list, and whatever they send, the run goes on.
         return None
     return min(
         (size for size in sizes if type(size) is int and size >= 1_000), default=None

@@ -134,10 +134,8 @@ def parts(lines: Iterable[bytes]) -> Iterator[tuple[int, Line | str]]:
         while at < len(text):
             try:
                 value, end = _DECODER.raw_decode(text, at)
-            except (
-                ValueError,
-                RecursionError,
-            ):  # a number or a nesting can be too long, too
+            except (ValueError, RecursionError):
+                # A number or a nesting can be too long, too.
                 value = None
                 end = len(text)
             part = text[at:end]
@@ -153,9 +151,8 @@ def parts(lines: Iterable[bytes]) -> Iterator[tuple[int, Line | str]]:
 def defer_ctrl_c() -> Generator[None]:
     """Defer Ctrl-C until the block has finished, so that file and memory can't
     diverge."""
-    if (
-        threading.current_thread() is not threading.main_thread()
-    ):  # Ctrl-C never comes here
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main:  # Ctrl-C never comes here
         yield
         return
     presses = list[int]()

@@ -163,9 +163,8 @@ def sandbox_prefix(bubblewrap: str, folder: Path) -> list[str]:
     call += ["--cap-drop", "ALL"]  # root could undo a read-only mount
     call += ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     for place in (*system, sys.base_prefix, sys.prefix):
-        if not folder.is_relative_to(
-            place
-        ):  # what lies beside the folder is nobody's program
+        # What lies beside the folder is nobody's program.
+        if not folder.is_relative_to(place):
             call += ["--ro-bind-try", place, place]
     call += ["--bind", str(folder), "/workspace", "--chdir", "/workspace"]
     for name in _tops(folder):
@@ -349,9 +348,8 @@ def run(call: list[str], folder: Path, *, time_limit: float) -> Execution:
 
 def _drain(stream: TextIO, execution: Execution) -> None:
     with stream:
-        while text := stream.readline(
-            65_536
-        ):  # a line without an end can't fill the memory
+        # Read in parts, so that a line without an end can't fill the memory.
+        while text := stream.readline(65_536):
             room = CAP - len(execution.output)
             execution.output += text[:room]
             execution.cut += len(text[room:])

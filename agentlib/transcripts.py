@@ -138,9 +138,8 @@ class Session:
                     for line in text.split("\n")
                     if words and words in line.casefold()
                 ]
-                if not lines or (
-                    call and call["name"] == "recall"
-                ):  # no search finds another
+                # No search finds another one.
+                if not lines or (call and call["name"] == "recall"):
                     continue
                 head = (
                     [call["name"], call["input"], call["id"]]
@@ -234,8 +233,10 @@ class Session:
         with file.defer_ctrl_c():
             if self.path:
                 summed = [file.summed(line) for line in whole]
+                before = self.path.stat().st_size
                 file.append(self.path, summed, durable=self.durable)
-                self.size = self.path.stat().st_size
+                # Only its own lines, so that `hold` notices those of another.
+                self.size += self.path.stat().st_size - before
             self.count += len(whole)
             for line in whole:
                 self.fold(line)

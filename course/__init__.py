@@ -100,9 +100,8 @@ def _blame(error: Exception, answer: Any) -> str:
     own = [frame for frame in frames if code and frame.filename == code.co_filename]
     if own:
         return f"it raised {error!r}, in line {own[-1].lineno}: {own[-1].line}"
-    if code and f"{code.co_name}()" not in str(
-        error
-    ):  # which names the function that it calls
+    # An error of the call itself names the function that is called.
+    if code and f"{code.co_name}()" not in str(error):
         return f"what it gave can't be read: {error!r:.120}"
     return f"it raised {error!r}"
 

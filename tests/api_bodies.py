@@ -97,7 +97,8 @@ def edits(*each: Body, **more: Any) -> Change:
 
 TEXT = {"type": "text", "text": "And then?"}
 ADAPTIVE = {"thinking": {"type": "adaptive"}}
-CLEAR, COMPACT = {"type": "clear_tool_uses_20250919"}, {"type": "compact_20260112"}
+CLEAR = {"type": "clear_tool_uses_20250919"}
+COMPACT = {"type": "compact_20260112"}
 THINK = {"type": "clear_thinking_20251015"}
 TOKENS = {"type": "input_tokens", "value": 60_000}
 USES = {"type": "tool_uses", "value": 2}

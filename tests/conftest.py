@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 if TYPE_CHECKING:
     from agentlib.tools import Workspace
@@ -28,6 +28,12 @@ gc.set_threshold(10_000, 20, 100)  # a tenth of a run's seconds would go there
 
 settings.register_profile(
     "course", max_examples=40, derandomize=True, deadline=None, database=None
+)
+settings.register_profile(
+    "mutants",  # that a test fails is enough: no smallest example is looked for
+    settings.get_profile("course"),
+    phases=(Phase.explicit, Phase.generate),
+    report_multiple_bugs=False,
 )
 settings.load_profile("course")
 

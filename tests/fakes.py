@@ -132,7 +132,8 @@ def script(*replies: Any) -> Brain:
 def worker(turns: int, name: str = "toolu", summary: Any = None) -> Brain:
     """Read a.txt in each turn, then be done; `summary` is what it answers to the
     summary call."""
-    numbers, summaries = itertools.count(1), itertools.count(1)
+    numbers = itertools.count(1)
+    summaries = itertools.count(1)
 
     def brain(body: Body) -> Any:
         if asks_for_summary(body):

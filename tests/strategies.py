@@ -36,10 +36,8 @@ IMAGE: Block = {
     "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" * 20},
 }
 HIDDEN: Block = {"type": "redacted_thinking", "data": "b3BhcXVl"}
-ENGLISH, CHINESE = (
-    "read the next file and note what it does; ",
-    "上下文终将填满，智能体能有策略地遗忘。",
-)
+ENGLISH = "read the next file and note what it does; "
+CHINESE = "上下文终将填满，智能体能有策略地遗忘。"
 
 
 def text(value: str, **more: Any) -> Block:
@@ -268,7 +266,9 @@ def play(
     are told, again and again; every fourth step is a manual compaction where `manual`
     is set.
     """
-    found, context, settled = new_meter(settings.estimator, 800), list[Message](), 0
+    found = new_meter(settings.estimator, 800)
+    context = list[Message]()
+    settled = 0
     idle = more.get("idle", (0.0, 1_000.0))
     for n, (start, stop) in enumerate(pairwise([0, *requests_of(history)])):
         now = Now(

@@ -31,7 +31,8 @@ IMPORTS, ENGINE, LOOP = (
 EXAMPLES: dict[str, Any] = {}
 for _cell in (IMPORTS, ENGINE, LOOP):
     exec(_cell, EXAMPLES)
-relevant, my_loop = EXAMPLES["relevant"], EXAMPLES["my_loop"]
+relevant = EXAMPLES["relevant"]
+my_loop = EXAMPLES["my_loop"]
 
 
 def brain(body):
@@ -59,7 +60,8 @@ def fresh():
 
 
 def test_an_engine_of_ones_own_runs_is_noted_and_read_back(tmp_path):
-    workspace, session = a_workspace(tmp_path), a_session(tmp_path)
+    workspace = a_workspace(tmp_path)
+    session = a_session(tmp_path)
     known = {"settings": SMALL, "session": session, "clock": Clock()}
     api = client(model=brain, window=4_000)
     turns = list(run(api, "Read a.txt.", workspace, engine=relevant, **known))

@@ -97,7 +97,8 @@ def without_a_model(text: str) -> Any:
 
 def lines_of_a_turn(text: str) -> Any:
     [_, call, answer, *_] = history(text)
-    block, result = call["content"][1], answer["content"][0]
+    block = call["content"][1]
+    result = answer["content"][0]
     return render.call_line(block, {**result, "is_error": True})
 
 

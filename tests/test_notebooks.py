@@ -89,7 +89,8 @@ def model_ids(notebook: NotebookNode) -> list[str]:
 
 def numbers_not_printed(notebook: NotebookNode) -> list[str]:
     """Bold numbers of the prose that don't appear in the nearest output above."""
-    above, faults = "", []
+    above = ""
+    faults = []
     for cell in notebook.cells:
         if cell.cell_type == "code":
             above = printed(cell) or above
@@ -216,7 +217,8 @@ def test_each_lesson_links_to_the_one_before_it_and_the_one_after_it():
         [None, *LESSONS], LESSONS, [*LESSONS[1:], None], strict=False
     ):
         cells = nbformat.read(path, as_version=4).cells
-        top, bottom = cells[0].source.splitlines()[0], cells[-1].source.splitlines()[-1]
+        top = cells[0].source.splitlines()[0]
+        bottom = cells[-1].source.splitlines()[-1]
         assert top == bottom
         expected = [
             before.name if before else "../README.md",
@@ -299,7 +301,8 @@ def test_normalising_twice_is_normalising_once():
 
 
 def drawn(shade: int) -> NotebookNode:
-    buffer, cell = io.BytesIO(), code()
+    buffer = io.BytesIO()
+    cell = code()
     Image.new("RGB", (4, 4), (shade, 0, 0)).save(buffer, "png")
     cell.outputs[0].data[PICTURE] = base64.b64encode(buffer.getvalue()).decode()
     return notebook(cell)
@@ -307,7 +310,8 @@ def drawn(shade: int) -> NotebookNode:
 
 @pytest.mark.parametrize(("shade", "kept"), [(110, True), (150, False)])
 def test_a_stored_picture_stays_if_nobody_sees_the_difference(shade: int, kept: bool):
-    stored, fresh = drawn(100), drawn(shade)
+    stored = drawn(100)
+    fresh = drawn(shade)
     keep_pictures(fresh, stored)
     assert (fresh.cells[0].outputs == stored.cells[0].outputs) == kept
 

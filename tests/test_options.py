@@ -1,8 +1,9 @@
 """Every option of every command that takes a value is refused without one."""
 
-import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -72,8 +73,29 @@ def test_the_agent_begins_nothing_in_the_wrong_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+STARTS = {
+    "agentlib": "agentlib",
+    "offline_api": "agentlib-api",
+    "session_report": "agentlib-sessions",
+    "windtunnel": "agentlib-judge",
+}
+"""A package -> its script."""
+STARTS_OF = {script: program for program, script in STARTS.items()}
+
+
+def ended(program: str, monkeypatch: pytest.MonkeyPatch, *argv: str) -> object:
+    """Run a program's entry as if these words were typed. Return its exit code."""
+    monkeypatch.setattr(sys, "argv", [*argv])
+    try:
+        return PROGRAMS[program].main()
+    except SystemExit as end:
+        return end.code
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_the_exit_code_of_each_program_is_2(program: str):
+def test_the_exit_code_of_each_program_is_2(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     option = next(
         word
         for each in PROGRAMS[program].__dict__.values()
@@ -82,8 +104,27 @@ def test_the_exit_code_of_each_program_is_2(program: str):
         if isinstance(param, click.Option) and not param.is_flag
         for word in param.opts
     )
-    done = subprocess.run(
-        [sys.executable, "-m", program, option], capture_output=True, text=True
-    )
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+    assert ended(program, monkeypatch, f"{program}/__main__.py", option) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_usage_line_names_the_command_that_was_typed(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    script = STARTS[program]
+    for start, name in (
+        (f"{program}/__main__.py", f"python -m {program}"),
+        (f"bin/{script}", script),
+    ):
+        assert not ended(program, monkeypatch, start, "--help")
+        assert capsys.readouterr().out.startswith(f"Usage: {name} ")
+
+
+def test_the_scripts_are_those_of_the_package():
+    root = Path(__file__).parent.parent
+    text = (root / "pyproject.toml").read_text(encoding="utf-8")
+    scripts = tomllib.loads(text)["project"]["scripts"]
+    assert {script: f"{STARTS_OF[script]}.__main__" for script in scripts} == {
+        script: target.partition(":")[0] for script, target in scripts.items()
+    }

@@ -202,7 +202,8 @@ def figure(output: NotebookNode, name: str, words: str, **options: bool) -> Mark
 
     `words` describe it to a screen reader. `options` are those of `places.embed`.
     """
-    data, words = output.get("data", {}), " ".join(words.split())
+    data = output.get("data", {})
+    words = " ".join(words.split())
     if MIME in data:
         return Markup(embed(name, data[MIME], words, **options))
     return picture(data[PICTURE], words)

@@ -43,7 +43,8 @@ class Sheet:
     def picture(self, chart: Chart) -> list[Any]:
         """Record a chart as it is now: what `Chart.png` would draw, in the same
         order."""
-        recorder, ground = Recorder(chart, self), chart.figure.patch
+        recorder = Recorder(chart, self)
+        ground = chart.figure.patch
         ground.set_visible(False)
         chart.figure.draw(recorder)
         for artist in chart.moving:
@@ -83,7 +84,9 @@ class Recorder(RendererBase):
 
     def __init__(self, chart: Chart, sheet: Sheet) -> None:
         super().__init__()
-        self.box, self.sheet, self.picture = chart.figure.bbox, sheet, list[int]()
+        self.box = chart.figure.bbox
+        self.sheet = sheet
+        self.picture = list[int]()
 
     def get_canvas_width_height(self) -> tuple[float, float]:
         return self.box.width, self.box.height
@@ -124,18 +127,16 @@ class Recorder(RendererBase):
     ) -> None:  # fmt: skip
         wide, high, _ = self.get_text_width_height_descent(s, prop, ismath)
         anchor = ANCHORS[mtext.get_horizontalalignment()] if mtext and not angle else 1
-        turn, along = math.radians(angle), wide * anchor / 2
-        x, y = (
-            UNITS * (x + along * math.cos(turn)),
-            UNITS * (y - along * math.sin(turn)),
-        )
+        turn = math.radians(angle)
+        along = wide * anchor / 2
+        x = UNITS * (x + along * math.cos(turn))
+        y = UNITS * (y - along * math.sin(turn))
         left = x - UNITS * along
         clip = self._clip(gc, left, y - UNITS * high, left + UNITS * wide, y)
-        size, bold = (
-            self._scaled(prop.get_size_in_points()),
-            int(prop.get_weight() == "bold"),
-        )
-        ink, see = to_hex(gc.get_rgb()), gc.get_alpha() if gc.get_forced_alpha() else 1
+        size = self._scaled(prop.get_size_in_points())
+        bold = int(prop.get_weight() == "bold")
+        ink = to_hex(gc.get_rgb())
+        see = gc.get_alpha() if gc.get_forced_alpha() else 1
         style = (ink, "", 0, "", "", see, 0, "" if angle else clip)
         self._mark(style, round(x), round(y), s, size, bold, anchor, round(angle))
 
@@ -143,7 +144,8 @@ class Recorder(RendererBase):
         return round(points * DPI / 72 * UNITS)
 
     def _mark(self, style: tuple[Any, ...], *rest: Any) -> None:
-        styles, marks = self.sheet.styles, self.sheet.marks
+        styles = self.sheet.styles
+        marks = self.sheet.marks
         mark = styles.setdefault(style, len(styles)), *rest
         self.picture.append(marks.setdefault(mark, len(marks)))
 
@@ -168,7 +170,9 @@ class Recorder(RendererBase):
     def _path(self, path: Path, transform: Any) -> tuple[str, tuple[float, ...]]:
         """Write a path as in SVG: whole units, each step from where the last one
         ended."""
-        words, at, start = list[str](), np.zeros(2, int), np.zeros(2, int)
+        words = list[str]()
+        at = np.zeros(2, int)
+        start = np.zeros(2, int)
         corners: list[Any] = []
         flip = np.array([0, UNITS * self.box.height])
         for points, code in path.iter_segments(transform, simplify=False):
@@ -185,7 +189,8 @@ class Recorder(RendererBase):
             start = at if code == Path.MOVETO else start
         if not corners:
             return "", (0, 0, 0, 0)
-        low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+        low = np.min(corners, axis=0)
+        high = np.max(corners, axis=0)
         return "".join(words), (*low, *high)
 
 
@@ -204,7 +209,8 @@ def _step(letter: str, places: Any, at: Any) -> str:
     """Write one step of a path. A step straight across or down needs one number."""
     if letter == "M":
         return f"M{places[0][0]} {places[0][1]}"
-    (across, down), steps = places[-1] - at, (places - at).ravel()
+    (across, down) = places[-1] - at
+    steps = (places - at).ravel()
     if letter == "l" and not down:
         return f"h{across}" if across else ""
     if letter == "l" and not across:

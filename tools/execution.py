@@ -65,7 +65,8 @@ def normalise(notebook: NotebookNode) -> NotebookNode:
     clean.metadata = nbformat.from_dict(
         {"kernelspec": KERNEL, "language_info": language}
     )
-    clean.nbformat, clean.nbformat_minor = 4, 5
+    clean.nbformat = 4
+    clean.nbformat_minor = 5
     with warnings.catch_warnings(
         action="ignore"
     ):  # a cell that shares its id gets a new one

@@ -187,7 +187,8 @@ def framed(page: Page, pages: Mapping[str, Page]) -> str:
     if page.name != FRONT.stem:
         return environment().get_template("page.html").render(shared)
     lessons = [each for name, each in pages.items() if LESSON.match(name)]
-    hour, first = pages[HOUR], lessons[0]
+    hour = pages[HOUR]
+    first = lessons[0]
     moving = figure(first.moving, "front", "", moves=True)
     cards = [
         (

@@ -130,7 +130,8 @@ def kept(path: Path) -> Path:
 def recorded(path: Path) -> NotebookNode:
     """Return a notebook with recorded outputs. Run it if its code or ours has
     changed."""
-    notebook, file = nbformat.read(path, as_version=4), kept(path)
+    notebook = nbformat.read(path, as_version=4)
+    file = kept(path)
     if not file.is_file():
         print(f"Running {path.stem}", flush=True)
         keep(path, run(notebook, path), file)
@@ -142,7 +143,8 @@ def recorded(path: Path) -> NotebookNode:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             fresh = next(codes)
-            cell.outputs, cell.execution_count = fresh.outputs, fresh.execution_count
+            cell.outputs = fresh.outputs
+            cell.execution_count = fresh.execution_count
     return notebook
 
 

@@ -28,7 +28,8 @@ PRICED_AS = "claude-haiku-5-5"
 
 def install(name: str) -> None:
     """Install a program at the version that was tried, if that hasn't been done."""
-    row, place = table(name), ROOT / INSTALLED / name
+    row = table(name)
+    place = ROOT / INSTALLED / name
     wanted = [f"{row['package']}{_SIGN[row['kind']]}{row['version']}"]
     wanted += row.get("with", [])
     mark = place / "installed.json"

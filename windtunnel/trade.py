@@ -24,7 +24,8 @@ Interval = Sequence[float]
 """A mean, and the ends of its spread."""
 Spread = tuple[Interval, Interval]
 """How far a dot reaches across and upwards."""
-NEAR, FEW = 1.2, 12
+NEAR = 1.2
+FEW = 12
 """Percent within which dots share a name, and dots beside which there is room for
 names."""
 Dots = Mapping[str, tuple[float, float]]
@@ -69,7 +70,8 @@ def trade(
     labels: Any = {"xlabel": "price of the task", "ylabel": left}
     axes = chart.frame(0.72, low_edge, 6.2, 3.15 - low_edge, **labels)
     every = [*dots.values(), *trail.values()]
-    low, high = min(x for x, _ in every), max(x for x, _ in every)
+    low = min(x for x, _ in every)
+    high = max(x for x, _ in every)
     wide = (high - low) or high or 1
     axes.set(xlim=(low - 0.18 * wide, high + 0.2 * wide), ylim=(0, 1.2 * most))
     axes.xaxis.set_major_locator(MaxNLocator(6))
@@ -150,7 +152,8 @@ def intervals(
     nearly the same place share the name of a red one or of the first, and say how many
     more are here.
     """
-    taken, places = list[Bbox](), dict[tuple[float, float], list[str]]()
+    taken = list[Bbox]()
+    places = dict[tuple[float, float], list[str]]()
     crossed = list[Bbox]()
     has_room = len(dots) <= FEW
     for name, ((x, *across), (y, *up)) in dots.items():

@@ -151,9 +151,8 @@ def _call(kind: str, item: Mapping[str, Any]) -> Block:
     given = item.get("arguments", item.get("input"))
     if given is None:
         given = item.get("action") or item.get("operation")
-    if (
-        kind == "computer_call"
-    ):  # its screenshot has to stay, so the call has the weight
+    if kind == "computer_call":
+        # Its screenshot has to stay, so the call has the weight.
         given = {"action": given, "screenshot": filling(1_500)}
     return use(str(name), str(item.get("name") or kind), arguments(given))
 

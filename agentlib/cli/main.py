@@ -49,9 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed before the start
             setattr(sys, name, io.TextIOWrapper(io.BytesIO()))
-        if isinstance(
-            stream := getattr(sys, name), io.TextIOWrapper
-        ):  # it may lack characters
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):  # it may lack characters
             stream.reconfigure(
                 encoding="utf-8" if os.name == "nt" else None, errors="replace"
             )

@@ -145,10 +145,8 @@ class Panel(VBox):
         }
 
         def draw() -> None:
-            with (
-                ONE_AT_A_TIME,
-                contextlib.suppress(Exception),
-            ):  # raised again when it is wanted
+            # What fails here is raised again when it is wanted.
+            with ONE_AT_A_TIME, contextlib.suppress(Exception):
                 self.draw(**values)
 
         with contextlib.suppress(RuntimeError):

@@ -45,7 +45,10 @@ from windtunnel.tasks.generated import BENCH
 from windtunnel.tasks.scenarios import REVIEW, Scenario
 from windtunnel.trade import trade
 
-WINDOW, START, NEVER, SHOWN_TRIALS = 32_000, "default", "never", 6
+WINDOW = 32_000
+START = "default"
+NEVER = "never"
+SHOWN_TRIALS = 6
 PRESETS = {**presets.ALL, "course start": Settings()}
 del PRESETS["learn-claude-code-ts"]  # its dot would hide its twin's
 KEPT_PICTURES = 100
@@ -74,10 +77,13 @@ class Trial:
 class Played:
     """A task that ends with a report. The agent does it again for each trial."""
 
-    left, window, note = "files described", WINDOW, ""
+    left = "files described"
+    window = WINDOW
+    note = ""
 
     def __init__(self, task: Scenario, habits: Habits = HABITS) -> None:
-        self.task, self.habits = task, habits
+        self.task = task
+        self.habits = habits
 
     def frames(self, settings: Settings) -> Sequence[Frame]:
         return replay(play(self.task, settings, habits=self.habits).session, settings)
@@ -108,11 +114,14 @@ def described(
     task: Scenario, checks: Mapping[str, Any], price: Mapping[str, float]
 ) -> Trial:
     """Judge a run by the task's checks."""
-    kept, files, broken = checks["described"], checks["files"], not checks["rule kept"]
+    kept = checks["described"]
+    files = checks["files"]
+    broken = not checks["rule kept"]
     facts = len(task.facts) - checks["facts"]
     missing = {many(files - kept, "file"): files - kept, many(facts, "fact"): facts}
     lost = [name for name, count in {**missing, "the rule": broken}.items() if count]
-    words, is_hollow = ", ".join(lost) or "nothing", bool(facts or broken)
+    words = ", ".join(lost) or "nothing"
+    is_hollow = bool(facts or broken)
     return Trial(price=price, kept=kept, most=files, lost=words, is_hollow=is_hollow)
 
 
@@ -123,10 +132,8 @@ class Replayed:
     note = " A replay can't say which facts would be lost."
 
     def __init__(self, session: Session) -> None:
-        self.session, self.window = (
-            session,
-            session.settings.context_window // 400 * 400,
-        )
+        self.session = session
+        self.window = session.settings.context_window // 400 * 400
 
     def frames(self, settings: Settings) -> Sequence[Frame]:
         return replay(self.session, settings)
@@ -140,7 +147,8 @@ class Replayed:
         price = {
             model: sum(dollars(usage, model) for usage in usages) for model in models()
         }
-        lost, most = many(missing, "turn") if missing else "nothing", len(frames)
+        lost = many(missing, "turn") if missing else "nothing"
+        most = len(frames)
         return Trial(price=price, kept=most - missing, most=most, lost=lost)
 
     def presets(self) -> dict[str, Trial]:
@@ -173,7 +181,8 @@ class WhatIf(Panel):
     """
 
     def __init__(self, source: Played | Replayed) -> None:
-        self.source, self.presets = source, source.presets()
+        self.source = source
+        self.presets = source.presets()
         self.starts = {
             name: each.scaled(source.window) for name, each in PRESETS.items()
         }
@@ -183,7 +192,8 @@ class WhatIf(Panel):
         self.pictures: dict[tuple[Any, ...], bytes] = {}
         """The newest pictures, by what they show. One that is shown again, or was drawn
         ahead, isn't drawn when a control moves."""
-        self.why, self.below = HTML(), Image(format="png")
+        self.why = HTML()
+        self.below = Image(format="png")
         super().__init__(_controls(self.starts, source.window), self._draw)
         self.below.layout = self.picture.layout
         self.table.layout = Layout(flex="1 1 19em", max_width="34em")
@@ -258,7 +268,8 @@ class WhatIf(Panel):
     def _parts_of(self, values: Mapping[str, Any]) -> Iterator[None]:
         """Make what a position shows, a part at each step: the run, then each
         picture."""
-        name, settings = self._name_at(values), settings_at(self.starts, values)
+        name = self._name_at(values)
+        settings = settings_at(self.starts, values)
         preset, _ = self.known.get(name, (values["preset"], settings))
         trial = self.tried.get(name) or self.source.tried(settings)
         yield
@@ -270,7 +281,8 @@ class WhatIf(Panel):
 
     def _draw(self, model: str, **values: Any) -> Drawing:
         """Make the trial that the controls stand for, if it is new, and draw all."""
-        name, (preset, settings) = self.name, self.known[self.name]
+        name = self.name
+        (preset, settings) = self.known[self.name]
         trial = self.tried[name] = self.tried.pop(name, None) or self.source.tried(
             settings
         )
@@ -350,7 +362,8 @@ class WhatIf(Panel):
 
     def _show_turns(self) -> None:
         """Draw the turns of this trial, and grey the controls that can't change it."""
-        name, settings = self.name, self.settings
+        name = self.name
+        settings = self.settings
         with ONE_AT_A_TIME:
             frames = self._turns_of(name, settings)
             self.below.value = self._turns_picture(name, settings)
@@ -441,10 +454,8 @@ def positions(settings: Settings) -> dict[str, Any]:
 def settings_at(starts: Mapping[str, Settings], values: Mapping[str, Any]) -> Settings:
     """Make the settings that the controls stand for. Fields without a control are the
     preset's."""
-    start, chosen = (
-        starts[values["preset"]],
-        {name: values[name] for name in _FIELDS[1:]},
-    )
+    start = starts[values["preset"]]
+    chosen = {name: values[name] for name in _FIELDS[1:]}
     chosen["tail_tokens"] = values["tail_tokens"] or None
     if values["clear_when"] == NEVER:
         chosen |= {"micro": "off", "clear_when": start.clear_when}
@@ -481,7 +492,9 @@ def _as_table(trials: Mapping[str, Trial], now: str, model: str) -> str:
 
 def _controls(starts: Mapping[str, Settings], window: int) -> dict[str, Any]:
     """Make the controls. Every preset is on a step, or a browser would move it."""
-    at, small, wide = positions(starts[START]), window // 400, window // 200
+    at = positions(starts[START])
+    small = window // 400
+    wide = window // 200
     spans = {
         "threshold": (
             "compacts at",
@@ -512,5 +525,6 @@ def _controls(starts: Mapping[str, Settings], window: int) -> dict[str, Any]:
     for name, (words, span, meaning) in spans.items():
         controls[name] = slider(words, at[name], span, meaning, waits=True)
     for control in controls.values():
-        control.layout.width, control.style.description_width = "24em", "8em"
+        control.layout.width = "24em"
+        control.style.description_width = "8em"
     return controls

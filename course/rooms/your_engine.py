@@ -292,7 +292,8 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.task.make_workspace(self.folder)
-        self.workspace, system = Workspace(self.folder), system_prompt(self.settings)
+        self.workspace = Workspace(self.folder)
+        system = system_prompt(self.settings)
         self.client = client(window=self.settings.context_window, clock=Clock())
         self.request: dict[str, Any] = {
             "model": MODEL,

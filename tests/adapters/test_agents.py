@@ -14,7 +14,8 @@ from tests.adapters.others import PYTHON, ROOT
 from tests.loopback import served
 
 ASKED = "Read every Python file one by one and write a report"
-OURS, TUNNEL = ROOT / "tests/adapters/agents", ROOT / "windtunnel/programs/data"
+OURS = ROOT / "tests/adapters/agents"
+TUNNEL = ROOT / "windtunnel/programs/data"
 AGENTS = {
     "mini_swe_agent": TUNNEL,  # the wind tunnel starts it in the same way
     "deep_agents": OURS,

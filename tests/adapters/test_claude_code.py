@@ -28,7 +28,8 @@ def total(rows: list[list[int]]) -> list[int]:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: Any) -> Ran:
-    work, home = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("home")
+    work = tmp_path_factory.mktemp("work")
+    home = tmp_path_factory.mktemp("home")
     return run(Path(email.__file__).parent, work, home)
 
 

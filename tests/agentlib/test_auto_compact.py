@@ -36,7 +36,8 @@ from tests.strategies import (
     user,
 )
 
-START, END = "[Conversation compressed. Transcript: ", "[End of summary]"
+START = "[Conversation compressed. Transcript: "
+END = "[End of summary]"
 HEAD = f"{START}t.jsonl]\n\n{REFERENCE_ONLY}\n\nDid it.\n{END}"
 
 
@@ -96,7 +97,8 @@ def test_where_there_is_nothing_to_replace_neither_callable_is_called(messages):
 
 
 def test_the_history_is_archived_then_summarised_whole_with_the_focus():
-    calls, messages = [], conversation(3)
+    calls = []
+    messages = conversation(3)
 
     def summarize(asked, focus):
         calls.append((list(asked), focus))
@@ -216,7 +218,9 @@ def asking(brain, sent=None, bills=None, **more):
 
 
 def test_the_summary_is_asked_for_on_the_live_prefix():
-    sent, bills, messages = [], [], conversation(2)
+    sent = []
+    bills = []
+    messages = conversation(2)
     assert asking(lambda body: say("Did it."), sent, bills)(messages, "") == "Did it."
     [body] = sent
     assert body["messages"] == [

@@ -133,7 +133,8 @@ def test_a_file_is_kept_again_after_it_was_put_back(before):
 
 @pytest.mark.parametrize("place", ["s.before", "s.before/work"])
 def test_no_copy_is_made_through_a_link(tmp_path, place):
-    root, home = tmp_path / "work", tmp_path / "home"
+    root = tmp_path / "work"
+    home = tmp_path / "home"
     root.mkdir()
     home.mkdir()
     (root / "a.txt").write_text("old")

@@ -83,7 +83,8 @@ def test_in_bubblewrap_git_can_be_read_and_not_written(tmp_path, is_worktree):
 
 
 def test_offline_too_a_command_writes_nothing_outside(tmp_path: Path):
-    project, outside = tmp_path / "project", tmp_path / "outside"
+    project = tmp_path / "project"
+    outside = tmp_path / "outside"
     project.mkdir()
     (project / "a.py").write_text("MAX_SIZE = 3\n")
     text = f"open('inside', 'w')\nopen({str(outside)!r}, 'w')\n"

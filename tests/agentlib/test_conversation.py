@@ -96,7 +96,8 @@ def words(view: Listed) -> str:
 def unpaired(view: Listed) -> set[str]:
     """The ids of calls without a result and of results without a call, in either
     shape."""
-    calls, results = set[str](), set[str]()
+    calls = set[str]()
+    results = set[str]()
     for message in view:
         calls |= {call["id"] for call in message.get("tool_calls") or ()}
         if message["role"] == "tool":
@@ -115,7 +116,8 @@ def unpaired(view: Listed) -> set[str]:
 def test_a_view_fits_is_remembered_and_keeps_its_pairs(
     shape: Callable[..., Listed], tmp_path: Path
 ):
-    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    compaction = Compaction(tmp_path, SETTINGS)
+    ask = Asked()
     view = grown(compaction, shape(12), ask)
     assert 1 <= len(ask) < 6
     assert SUMMARY in words(view)
@@ -129,7 +131,8 @@ def test_a_view_fits_is_remembered_and_keeps_its_pairs(
 
 
 def test_a_view_keeps_the_rules_of_the_api(tmp_path: Path):
-    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    compaction = Compaction(tmp_path, SETTINGS)
+    ask = Asked()
     given = anthropic(12)
     for size in range(1, len(given), 2):
         assert violation(compaction.view(given[:size], ask)) is None
@@ -200,7 +203,8 @@ def test_a_changed_result_has_its_new_text(tmp_path: Path):
 
 def test_thinking_goes_where_something_before_it_changed(tmp_path: Path):
     seal = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
-    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    compaction = Compaction(tmp_path, SETTINGS)
+    ask = Asked()
     views = [compaction.view(anthropic(n, seal), ask) for n in range(9)]
     after = next(n for n, view in enumerate(views) if SUMMARY in words(view)) + 1
     replies = [m for m in views[after] if m["role"] == "assistant"]
@@ -223,7 +227,8 @@ def test_an_engine_gets_the_moment_and_knows_the_persons_words(tmp_path: Path):
 
 
 def test_the_system_prompt_and_the_tools_have_a_weight(tmp_path: Path):
-    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    compaction = Compaction(tmp_path, SETTINGS)
+    ask = Asked()
     compaction.view(anthropic(3), ask)
     assert len(ask) == 0
     compaction.view(anthropic(3), ask, system="Be careful. " * 600)
@@ -323,7 +328,8 @@ def test_whatever_becomes_of_a_list_the_agent_goes_on(
 
 
 def test_replies_of_two_agents_in_turn_keep_the_compaction(tmp_path: Path):
-    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    compaction = Compaction(tmp_path, SETTINGS)
+    ask = Asked()
     given = anthropic(9)
     for n in range(6):
         compaction.view(given, ask)
@@ -521,7 +527,8 @@ PARTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_of_the_request_is_carried_like_the_words(name: str, tmp_path: Path):
     part = PARTS[name]
-    compaction, ask = Compaction(tmp_path, SETTINGS), Asked()
+    compaction = Compaction(tmp_path, SETTINGS)
+    ask = Asked()
     text = {"type": "text", "text": "Build this page."}
     for number, first in enumerate(([text, part], [part])):
         given = anthropic(9, first=first)

@@ -128,7 +128,8 @@ class Odds(Server):
 
     def __init__(self, odd: Reply, pause: float = 0.0) -> None:
         super().__init__(lambda body: say("Done."))
-        self.odd, self.pause = odd, pause
+        self.odd = odd
+        self.pause = pause
         self.replies: Iterator[Reply] = iter(
             [reply(message(call("toolu_1", "bash", command="ls")))]
         )
@@ -136,7 +137,8 @@ class Odds(Server):
     def answer(self, method: str, path: str, headers: Any, raw: bytes) -> Reply:
         if first := next(self.replies, None):
             return first
-        odd, self.odd = self.odd, None
+        odd = self.odd
+        self.odd = None
         if odd:
             time.sleep(self.pause)
             return odd

@@ -150,7 +150,8 @@ def test_a_bill_without_a_prompt_teaches_nothing(history):
 
 @given(histories(min_size=2))
 def test_a_message_keeps_the_weight_it_was_billed_when_others_give_way(history):
-    found, summary = TokenMeter(), user(SUMMARY)
+    found = TokenMeter()
+    summary = user(SUMMARY)
     found.observe(history[:1], {"input_tokens": 4_000})
     found.observe(history, {"input_tokens": found.estimate(history) * 2})
     kept = found.estimate(history) - found.estimate(history[:-2])
@@ -159,7 +160,8 @@ def test_a_message_keeps_the_weight_it_was_billed_when_others_give_way(history):
 
 
 def test_a_fall_that_nothing_explains_is_the_messages_and_not_the_base():
-    meter, messages = TokenMeter(), [user("x" * 1_000), assistant("y" * 1_000)]
+    meter = TokenMeter()
+    messages = [user("x" * 1_000), assistant("y" * 1_000)]
     meter.observe(messages, {"input_tokens": 10_000})
     base = meter.base
     meter.observe(messages, {"input_tokens": 9_700})
@@ -170,7 +172,8 @@ def test_a_fall_that_nothing_explains_is_the_messages_and_not_the_base():
 
 
 def test_a_bill_below_the_base_shows_a_smaller_base():
-    meter, messages = TokenMeter(), [user("x" * 1_000)]
+    meter = TokenMeter()
+    messages = [user("x" * 1_000)]
     meter.observe(messages, {"input_tokens": 10_000})
     meter.observe(messages, {"input_tokens": 500})
     assert 0 < meter.base < 500
@@ -186,9 +189,11 @@ def test_a_bill_below_the_base_shows_a_smaller_base():
 def test_a_refusal_is_believed_for_what_no_bill_has_seen(
     history, estimator, refused, billed
 ):
-    found, old = new_meter(estimator, 500), history[:1]
+    found = new_meter(estimator, 500)
+    old = history[:1]
     found.observe(old, {"input_tokens": 900})
-    before, guess = found.estimate(old), found.estimate(history)
+    before = found.estimate(old)
+    guess = found.estimate(history)
     found.believe(history, refused)
     assert found.estimate(history) == pytest.approx(max(refused, guess), abs=1)
     if estimator == "anchored":
@@ -207,7 +212,8 @@ def test_a_meter_weighs_only_messages_that_are_new():
         calls.append(message)
         return 10.0
 
-    found, history = TokenMeter(weigh=weigh), conversation(200)
+    found = TokenMeter(weigh=weigh)
+    history = conversation(200)
     for start, stop in pairwise([1, *range(3, len(history) + 1, 2)]):
         before = len(calls)
         found.estimate(history[:stop])
@@ -230,7 +236,8 @@ def test_bills_of_a_long_session_are_learned_without_weighing_it_again():
             looked_at.append(len(messages))
             return super().weights(messages)
 
-    found, history = Counting(), conversation(300)
+    found = Counting()
+    history = conversation(300)
     for stop in range(1, len(history) + 1, 2):
         found.observe(history[:stop], {"input_tokens": 100 * stop})
     assert sum(looked_at) < 10 * len(history)
@@ -286,7 +293,8 @@ def test_twenty_thousand_chinese_characters_in_an_english_conversation(said):
 
 
 def test_a_file_that_begins_in_mid_conversation_makes_no_huge_base():
-    gauge, words = TokenMeter(), {"role": "user", "content": "x" * 1_000}
+    gauge = TokenMeter()
+    words = {"role": "user", "content": "x" * 1_000}
     gauge.observe([words], {"input_tokens": 150_000})
     assert gauge.estimate([words]) == 150_000
     assert gauge.base == 50_000

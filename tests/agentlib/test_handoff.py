@@ -150,9 +150,11 @@ def test_the_model_that_the_session_runs_with_now_is_asked_or_the_one_set(
     settings = replace(
         SMALL, head_tokens=200, tail_tokens=800, summary_model=summary_model
     )
-    session, asked = a_session(tmp_path, settings), []
+    session = a_session(tmp_path, settings)
+    asked = []
     for n, model in enumerate(["claude-one", "claude-two"]):
-        seen, workspace = [], a_workspace(tmp_path / str(n))
+        seen = []
+        workspace = a_workspace(tmp_path / str(n))
         brain = worker(6, name=f"toolu_{n}")
         go(brain, workspace, session, seen=seen, settings=settings, model=model)
         asked += {body["model"] for body in seen if is_summary_call(body)}
@@ -162,7 +164,8 @@ def test_the_model_that_the_session_runs_with_now_is_asked_or_the_one_set(
 
 def test_if_the_model_for_summaries_gives_none_the_sessions_own_is_asked(tmp_path):
     settings = replace(SMALL, summary_model="claude-small")
-    seen, brain = [], worker(6)
+    seen = []
+    brain = worker(6)
 
     def silent(body):
         gives_none = is_summary_call(body) and body["model"] == "claude-small"
@@ -313,7 +316,8 @@ def test_a_stale_question_is_answered_if_neither_note_nor_heading_makes_it_harml
     monkeypatch.setattr("agentlib.head_and_tail.handoff_prompt", prompt)
     harmless = reference_only or kind == "Earlier"
     settings = replace(HERMES.scaled(32_000), reference_only=reference_only)
-    work, clock = tmp_path / "work", Clock()
+    work = tmp_path / "work"
+    clock = Clock()
     work.mkdir()
     REVIEW.make_workspace(work)
     session = Session.create(tmp_path, settings=settings, session_id="s", clock=clock)
@@ -335,7 +339,8 @@ def test_a_stale_question_is_answered_if_neither_note_nor_heading_makes_it_harml
 def test_neither_a_hook_nor_a_stand_in_repeats_what_stays_beside_the_summary():
     plan = [assistant(f"Step {n:02} done. {'x' * 900}") for n in range(12)]
     messages = [m for each in plan for m in (user("Go on."), each)]
-    ends, given = replace(ENDS, head_tokens=0, tail_tokens=1_500), list[Any]()
+    ends = replace(ENDS, head_tokens=0, tail_tokens=1_500)
+    given = list[Any]()
     restored = Hooks(restore=(lambda replaced: given.append(replaced) or [],))
     for summarize in (hooked(short, restored, 100), truncating("no model", 5_000)):
         view = head_and_tail([*messages, user("Go on.")], summarize, lambda: "t", ends)

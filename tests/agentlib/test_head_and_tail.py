@@ -200,10 +200,8 @@ def test_a_summary_that_is_none_fails(summary, words):
 
 # -- whatever the conversation ---------------------------------------------------------
 
-heads, tails = (
-    st.sampled_from([0, 30, 400, 4_000]),
-    st.sampled_from([None, 0, 150, 600, 16_000]),
-)
+heads = st.sampled_from([0, 30, 400, 4_000])
+tails = st.sampled_from([None, 0, 150, 600, 16_000])
 
 
 @given(histories(min_size=1), heads, tails, st.integers(0, 2))

@@ -28,10 +28,12 @@ def test_a_kind_that_nobody_quotes_is_not_put_back():
 
 def test_the_smaller_and_the_fresher_come_first_and_no_more_than_asked_for():
     quoted = assistant(text(f"See {LINE}."))
-    large, small = read("large", f"{LINE}\n" + "y = 1\n" * 200), read("small", LINE)
+    large = read("large", f"{LINE}\n" + "y = 1\n" * 200)
+    small = read("small", LINE)
     assert names(*large, *small, quoted) == ["small.py", "large.py"]
     assert names(*large, *small, quoted, count=1) == ["small.py"]
-    old, new = read("old", LINE), read("new", LINE)
+    old = read("old", LINE)
+    new = read("new", LINE)
     assert names(*old, *new, quoted) == ["new.py", "old.py"]
 
 

@@ -41,7 +41,8 @@ COLD = {"input_tokens": 0, "cache_read_input_tokens": 0}
 
 def started(folder: Path, **settings: int) -> tuple[Agent, Clock]:
     """An agent that has answered one prompt, and its clock."""
-    clock, own = Clock(), replace(DEFAULT, **settings)
+    clock = Clock()
+    own = replace(DEFAULT, **settings)
     session = Session.create(folder, settings=own, session_id="alive", clock=clock)
     agent = Agent(client(clock=clock), Workspace(folder), session, own, clock=clock)
     list(agent.run(LONG))
@@ -50,7 +51,8 @@ def started(folder: Path, **settings: int) -> tuple[Agent, Clock]:
 
 def test_a_repeat_reads_the_whole_prompt_and_keeps_no_answer(tmp_path: Path) -> None:
     agent, clock = started(tmp_path)
-    sent, history = agent.session.requests[-1], list(agent.session.history)
+    sent = agent.session.requests[-1]
+    history = list(agent.session.history)
     clock.pause(270)
     again = repeat(agent)
     assert again.usage["output_tokens"] == again.usage["input_tokens"] == 0
@@ -238,7 +240,8 @@ class Held(Server):
 
     def __init__(self) -> None:
         super().__init__(reply)
-        self.asked, self.free = threading.Event(), threading.Event()
+        self.asked = threading.Event()
+        self.free = threading.Event()
 
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
         if json.loads(raw)["max_tokens"] == 0:
@@ -268,7 +271,9 @@ def held(terminal, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 def test_ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line(
     terminal, held: Held, monkeypatch, capsys
 ) -> None:
-    steps, send, join = list[str](), loop.reply_to, threading.Thread.join
+    steps = list[str]()
+    send = loop.reply_to
+    join = threading.Thread.join
 
     def watched(*request):
         steps.append("sent")
@@ -327,7 +332,8 @@ def test_while_a_permission_and_a_command_take_long_it_repeats_and_then_no_more(
 
     bench = replace(terminal.workspace, sandbox=False, confirm=permitted)
     assert bench.run("bash", {"command": "sleep 0.6; echo done"}) == "done"
-    session, sent = load(terminal.file), len(terminal.wire.headers)
+    session = load(terminal.file)
+    sent = len(terminal.wire.headers)
     times = [repeat.at - session.requests[-1].at for repeat in session.extras.repeats]
     assert times == pytest.approx([0.45, 0.9], abs=0.2)
     time.sleep(0.6)
@@ -335,7 +341,8 @@ def test_while_a_permission_and_a_command_take_long_it_repeats_and_then_no_more(
 
 
 def test_an_argument_starts_it_or_live_a_price_at_which_it_pays() -> None:
-    live, recorded = Arguments(live=True), Settings(keep_alive=5)
+    live = Arguments(live=True)
+    recorded = Settings(keep_alive=5)
     assert live.settings(recorded, "claude-opus-5-5").keep_alive == 3
     assert live.settings(recorded, "claude-haiku-5-5").keep_alive == 0
     assert live.settings(recorded, "no-such-model").keep_alive == 0

@@ -142,7 +142,8 @@ JUNK = {
 
 @pytest.mark.parametrize("kind", JUNK)
 def test_after_a_malformed_reply_the_session_goes_on(workspace, session, kind):
-    seen, first = [], call("toolu_0", "read_file", path="a.txt")
+    seen = []
+    first = call("toolu_0", "read_file", path="a.txt")
     brain = script(
         say(first), junk(JUNK[kind]), say("Well."), say("Yes."), say("Resumed.")
     )
@@ -365,11 +366,9 @@ def test_a_request_too_large_names_both_numbers_and_is_not_noted(workspace, sess
 
 def test_the_meter_after_a_resume_is_that_of_the_uninterrupted_run(tmp_path, workspace):
     def sizes(folder: Path, parts: tuple[int, ...]) -> list[int]:
-        session, work, found = (
-            Session.create(folder, settings=SMALL, session_id="s"),
-            worker(12),
-            [],
-        )
+        session = Session.create(folder, settings=SMALL, session_id="s")
+        work = worker(12)
+        found = []
         for n, turns in enumerate(parts):
             session = load(session.path) if n else session
             words = None if n else "Go."
@@ -496,7 +495,8 @@ def test_the_compact_call_is_carried_out_at_the_top_of_the_next_turn(
 
 def test_by_hand_between_two_runs(workspace, session):
     go(worker(2), workspace, session)
-    seen, options = [], {"settings": SMALL, "clock": Clock()}
+    seen = []
+    options = {"settings": SMALL, "clock": Clock()}
     model = client(script(say("By hand.")), seen)
     step = loop.Agent(model, workspace, session, **options).compact_now("the rules")
     assert (step.compaction, step.focus, len(step.usage)) == ("manual", "the rules", 1)
@@ -552,7 +552,8 @@ def test_each_tier_is_told_once(workspace, session):
     ]
     shares = [turn.step.tokens_after / 12_000 for turn in turns]
     logged = [e.text for turn in turns for e in turn.events if e.kind == "logged"]
-    expected, reached = [], 0.0
+    expected = []
+    reached = 0.0
     for n, share in enumerate(shares):
         tier = max((t for t in settings.warn_at if share >= t), default=0.0)
         if tier > reached:
@@ -568,7 +569,8 @@ def test_a_conversation_larger_than_the_window_is_summarised_without_its_oldest(
 ):
     """A session that goes on in a fifth of its window, where one fifth less is far from
     enough."""
-    workspace, session = a_workspace(tmp_path), a_session(tmp_path)
+    workspace = a_workspace(tmp_path)
+    session = a_session(tmp_path)
     go(worker(30), workspace, session, settings=replace(WHOLE, context_window=40_000))
     accepted = []
 

@@ -46,7 +46,8 @@ def test_the_call_is_carried_out_with_its_results_and_those_of_its_siblings_ther
 
 @given(histories())
 def test_a_focus_is_found_exactly_where_the_newest_turn_calls(history):
-    before, newest = copy.deepcopy(history), last_assistant(history)
+    before = copy.deepcopy(history)
+    newest = last_assistant(history)
     calls = of_type(history[newest], "tool_use") if newest >= 0 else []
     assert (requested_focus(history) is not None) == any(
         c["name"] == NAME for c in calls

@@ -62,7 +62,8 @@ def test_ordinary_texts_stay(text):
 
 
 def test_most_of_sixty_real_shapes_give_way():
-    found, every = list[str](), [*shapes()]
+    found = list[str]()
+    every = [*shapes()]
     for issuer, text in every:
         secret = re.search(r"\{(\w+(?:-\w+)*)\}", text)
         plain = text.replace("{", "").replace("}", "")

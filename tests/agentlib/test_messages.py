@@ -90,7 +90,8 @@ def test_one_result_of_a_batch_is_replaced_and_all_else_is_shared():
 
 
 def test_exchanges_begin_with_an_assistant_and_take_every_answer():
-    a, u = assistant("a"), user("u")
+    a = assistant("a")
+    u = user("u")
     assert exchanges([]) == []
     assert exchanges([u, u]) == []
     assert exchanges([u, a, u, u, a]) == [(1, 4), (4, 5)]
@@ -188,7 +189,8 @@ EMPTY = (
 )
 BLANK = "messages: text content blocks must contain non-whitespace text"
 CALLED = assistant(use("a"), use("b"))
-ONE, TWO = result("a"), result("b")
+ONE = result("a")
+TWO = result("b")
 
 BROKEN = {
     "nothing": ([], "messages: at least one message is required"),

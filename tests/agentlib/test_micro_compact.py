@@ -148,6 +148,16 @@ def test_list_content_is_cleared_too(content):
     assert found == result("a", CLEARED, is_error=True)
 
 
+def test_an_unseen_result_is_not_cut_whatever_else_is():
+    messages = conversation(3, 3_000)
+    assert (
+        contents(truncate_results(messages, keep_messages=0))["toolu_2"]
+        == (contents(messages)["toolu_2"])
+    )
+    seen = truncate_results([*messages, *SEEN], keep_messages=0)
+    assert len(contents(seen)["toolu_2"]) < 300
+
+
 def test_a_result_is_truncated_to_200_characters_outside_the_last_6_messages():
     messages = conversation(4, size=1_000)  # results are messages 2, 4, 6, 8 of 9
     found = contents(truncate_results(messages))
@@ -201,14 +211,16 @@ def test_what_stands_in_for_a_result_is_never_longer(history, policy):
 
 @given(histories(min_size=2), keeps)
 def test_the_newest_results_stay_whole(history, numbers):
-    old, view = results_of(history), results_of(micro_compact(history, **numbers))
+    old = results_of(history)
+    view = results_of(micro_compact(history, **numbers))
     recent = newest(history, numbers["keep_recent"])
     assert [view[name] for name in recent] == [old[name] for name in recent]
 
 
 @given(histories(min_size=2), keeps)
 def test_every_other_long_result_is_cleared(history, numbers):
-    names, old = tool_names(history), results_of(history)
+    names = tool_names(history)
+    old = results_of(history)
     spared = {*newest(history, numbers["keep_recent"]), *unseen_of(history)}
     for name, found in results_of(micro_compact(history, **numbers)).items():
         kept_tool = names[name] in numbers["keep_tools"]

@@ -112,7 +112,8 @@ def test_a_step_that_changes_nothing_shares_everything():
 
 
 def test_the_bill_covers_the_messages_before_the_first_change():
-    meter, messages = TokenMeter(base_chars=1_000), conversation(4)
+    meter = TokenMeter(base_chars=1_000)
+    messages = conversation(4)
     assert meter.billed(messages) == (0, 0)
     meter.observe(messages[:5], {"input_tokens": 900})
     assert meter.billed(messages) == (900, 5)

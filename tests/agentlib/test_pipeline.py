@@ -79,7 +79,8 @@ def test_a_context_under_the_threshold_passes_unchanged():
 
 
 def test_switched_off_no_layer_does_anything():
-    messages, off = conversation(9), Settings(threshold=1, enabled=False)
+    messages = conversation(9)
+    off = Settings(threshold=1, enabled=False)
     found = step(messages, off, reason="manual", summarize=never, archive=never)
     assert found.view == messages
     assert found.compaction is None
@@ -221,10 +222,11 @@ def test_what_is_asked_for_is_done_under_the_threshold_and_with_its_focus(reason
 
 
 def test_a_failed_summary_leaves_what_micro_made_and_says_why():
-    messages, low = conversation(5), Settings(threshold=1)
+    messages = conversation(5)
+    low = Settings(threshold=1)
     found = step(messages, low, summarize=fails)
     assert (found.compaction, found.reason) == ("failed", "auto")
-    assert (found.failure, found.archive) == ("the summary is empty", "t.jsonl")
+    assert (bool(found.failure), found.archive) == (True, "t.jsonl")
     plain = step(messages, Settings())
     assert found.view == plain.view
     assert (found.settled, found.kept) == (plain.settled, ())
@@ -306,7 +308,8 @@ def test_what_is_settled_is_never_touched_again_but_by_a_compaction(history, set
 def test_thinking_is_sent_only_where_it_was_thought_or_in_the_newest_turn(
     history, settings
 ):
-    sent, thought_after = [], {}
+    sent = []
+    thought_after = {}
     for step in play(history, replace(settings, keep_recent=settings.keep_recent % 3)):
         newest = last_assistant(step.view)
         for i, message in enumerate(step.view):
@@ -348,7 +351,8 @@ def test_once_more_changes_nothing_more(history, settings, start):
     st.booleans(),
 )
 def test_a_step_tells_all_that_was_done(history, settings, reason, failing):
-    before, known = copy.deepcopy(history), new_meter(settings.estimator)
+    before = copy.deepcopy(history)
+    known = new_meter(settings.estimator)
     known.observe(history[:1], bill(history[:1]))
     now = Now(
         history,
@@ -384,7 +388,8 @@ def test_a_step_tells_all_that_was_done(history, settings, reason, failing):
 def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
     history, settings, times, failing
 ):
-    known, session = new_meter(settings.estimator), Session(session_id="s")
+    known = new_meter(settings.estimator)
+    session = Session(session_id="s")
     most = replace(settings, context_window=12_000, output_reserve=500, buffer=500)
     for n, message in enumerate(history):
         session.fold(
@@ -395,7 +400,8 @@ def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
                 "timestamp": timestamp(0),
             }
         )
-    history, before = list(session.history), copy.deepcopy(session.history)
+    history = list(session.history)
+    before = copy.deepcopy(session.history)
     known.observe(history[:1], bill(history[:1]))
     known.believe(history, int(times * 12_000))
     now = Now(
@@ -412,9 +418,11 @@ def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
     assert session.history == history == before
     assert violation(step.view) is None
     assert active_request(step.view) == active_request(history)
-    whole, cut = unseen_of(history), unseen_of(step.view)
-    assert whole.keys() == cut.keys()
-    shortened = [name for name in cut if cut[name] != whole[name]]
+    whole = unseen_of(history)
+    cut = unseen_of(step.view)
+    # After an answer nothing is unseen, and a head may end with results that were seen.
+    assert whole.keys() <= cut.keys()
+    shortened = [name for name in whole if cut[name] != whole[name]]
     assert set(shortened) <= step.texts.keys()
     assert all("characters trimmed" in result_text(cut[name]) for name in shortened)
     if shortened and settings.tail_tokens is None:
@@ -424,7 +432,8 @@ def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
 
 @given(histories(min_size=3), some_settings)
 def test_a_session_folds_what_a_step_tells_to_the_view_that_was_sent(history, settings):
-    session, known = Session(session_id="s"), new_meter(settings.estimator, 800)
+    session = Session(session_id="s")
+    known = new_meter(settings.estimator, 800)
     for n, message in enumerate(history):
         if message["role"] == "assistant":
             now = Now(

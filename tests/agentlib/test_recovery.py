@@ -436,7 +436,8 @@ def test_once_more_and_not_for_ever(workspace, session):
             return say("Short.")
         return work(body) if next(requests) <= 3 else TOO_LONG
 
-    work, seen = worker(9), []
+    work = worker(9)
+    seen = []
     with pytest.raises(anthropic.BadRequestError, match="prompt is too long"):
         go(brain, workspace, session, seen=seen, settings=BLIND)
     tries = [False, False, False]
@@ -520,10 +521,8 @@ def test_what_was_cut_is_recalled_in_pages_which_can_be_too_large_themselves(tmp
         assert "; recall toolu_1 returns them ...]" in result["content"]
         return say(call("toolu_2", "recall", tool_use_id="toolu_1"))
 
-    read, page = (
-        call("toolu_1", "read_file", path="a.csv"),
-        {"offset": 9_000, "limit": 2_000},
-    )
+    read = call("toolu_1", "read_file", path="a.csv")
+    page = {"offset": 9_000, "limit": 2_000}
     part = call("toolu_3", "recall", tool_use_id="toolu_1", **page)
     steps = script(say(read), after_the_cut, say(part), say("Done."))
 
@@ -759,7 +758,8 @@ def stopping(brain, at, numbers):
 @pytest.mark.parametrize("at", range(5, 11))
 def test_ctrl_c_at_any_request_leaves_the_session_as_it_was(workspace, session, at):
     low = replace(WHOLE, threshold=3_500)
-    work, seen = worker(8), []
+    work = worker(8)
+    seen = []
     with ctrl_c(), pytest.raises(KeyboardInterrupt):
         go(stopping(work, at, count(1)), workspace, session, seen=seen, settings=low)
     before = state(load(session.path))
@@ -808,7 +808,8 @@ def test_a_file_that_is_put_back_cannot_speak_for_the_person(workspace, session)
 
 
 def test_hooks_are_asked_before_and_told_after(workspace, session):
-    seen, told = [], []
+    seen = []
+    told = []
     hooks = Hooks(
         before=lambda messages, focus: f"{focus}the numbers", after=told.append
     )
@@ -841,7 +842,8 @@ def test_pinned_lines_stand_beside_every_summary_once_and_are_no_request(
 
 
 def test_a_pinned_emergency_without_a_model_keeps_the_lines(workspace, session):
-    hooks, struck = Hooks(pin=lambda _: PINS), error(500)
+    hooks = Hooks(pin=lambda _: PINS)
+    struck = error(500)
     turns = go(
         narrow(worker(12), struck=struck),
         workspace,
@@ -880,7 +882,8 @@ def test_to_pin_what_is_pinned_changes_nothing(lines, more):
 def test_a_gate_changes_a_summary_or_refuses_it_and_the_model_is_asked_once_more(
     workspace, session
 ):
-    seen, given_to_gate = [], []
+    seen = []
+    given_to_gate = []
 
     def second(summary, messages):
         given_to_gate.append(list(messages))
@@ -917,7 +920,8 @@ def test_a_gate_that_refuses_twice_lets_the_compaction_fail(workspace, session):
 def test_what_the_agent_noted_stands_in_for_a_summary_without_a_call(
     workspace, session
 ):
-    seen, remembers = [], replace(WHOLE, session_memory=True)
+    seen = []
+    remembers = replace(WHOLE, session_memory=True)
     turns = go(worker(8), workspace, session, seen=seen, settings=remembers)
     assert not any(map(asks_for_summary, seen))
     (turn,) = [t for t in turns if t.step.compaction]

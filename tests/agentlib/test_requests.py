@@ -36,7 +36,8 @@ def thoughts(message):
 
 
 def test_thinking_goes_from_the_changed_place_on():
-    early, late = assistant(thinking(), "One."), assistant(thinking(), HIDDEN, "Two.")
+    early = assistant(thinking(), "One.")
+    late = assistant(thinking(), HIDDEN, "Two.")
     view = drop_thinking([ASK, early, ASK, late, ASK], 2)
     assert view == [ASK, early, ASK, assistant("Two."), ASK]
     assert view[1] is early

@@ -54,7 +54,8 @@ def test_a_new_folder_of_sessions_is_private_and_no_part_of_a_repository(tmp_pat
 
 @posix
 def test_a_folder_of_sessions_that_a_repository_brought_is_made_private(tmp_path):
-    folder, elsewhere = tmp_path / ".transcripts", tmp_path / "elsewhere"
+    folder = tmp_path / ".transcripts"
+    elsewhere = tmp_path / "elsewhere"
     folder.mkdir(mode=0o755)
     elsewhere.write_text("as it was")
     (folder / ".gitignore").symlink_to(elsewhere)
@@ -110,7 +111,8 @@ def test_times_are_kept_to_the_millisecond(milliseconds):
 
 
 def test_ids_of_lines_are_the_same_everywhere_and_never_twice(tmp_path):
-    one, two = a_session(tmp_path / "a"), a_session(tmp_path / "b")
+    one = a_session(tmp_path / "a")
+    two = a_session(tmp_path / "b")
     for session in (one, two):
         for n in range(5):
             session.say(f"words {n}", at=n)
@@ -231,7 +233,9 @@ FIRST = "<{}> is the first line & more\n"
 def a_run(folder: Path) -> Session:
     """Clearings, an automatic and a manual compaction, a failed one, two prompts, an
     error."""
-    session, clock, failing = a_session(folder), Clock(), iter([say("")])
+    session = a_session(folder)
+    clock = Clock()
+    failing = iter([say("")])
     read_on = worker(14)
 
     def brain(body):

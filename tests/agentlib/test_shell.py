@@ -76,7 +76,8 @@ def test_an_exit_code_is_an_error_that_keeps_the_output(workspace, command, text
 
 
 def test_input_is_closed(tmp_path):
-    kept, (read, write) = os.dup(0), os.pipe()
+    kept = os.dup(0)
+    (read, write) = os.pipe()
     os.dup2(read, 0)
     try:
         assert Workspace(tmp_path, time_limit=5).bash("cat; echo end") == "end"

@@ -222,6 +222,18 @@ def test_a_cap_stops_before_the_request_after_it_was_reached():
         cap.check()
 
 
+@pytest.fixture(autouse=True)
+def no_long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a test that would wait for longer than the SDK's own first waits."""
+    wait = time.sleep
+
+    def waited(seconds: float) -> None:
+        assert seconds < 10, f"it would wait {seconds:,} seconds"
+        wait(seconds)
+
+    monkeypatch.setattr(time, "sleep", waited)
+
+
 @pytest.fixture
 def wire() -> Iterator[Wire]:
     with served(Server(good)) as provider:
@@ -449,7 +461,8 @@ def head(length: int | None, *more: bytes, status: bytes = b"200 OK") -> bytes:
     return b"HTTP/1.1 " + status + b"\r\n" + b"".join(lines) + b"\r\n"
 
 
-ALL, ZIPPED = head(len(WHOLE)) + WHOLE, gzip.compress(WHOLE)
+ALL = head(len(WHOLE)) + WHOLE
+ZIPPED = gzip.compress(WHOLE)
 BROKEN = {
     "nothing": b"",
     "the status": ALL[:12],
@@ -557,7 +570,8 @@ def test_without_a_cap_a_reply_that_breaks_off_is_asked_for_three_times(kind: st
 
 
 def test_a_connection_that_is_refused_is_free_and_said():
-    cap, said = Cap(1.0), list[str]()
+    cap = Cap(1.0)
+    said = list[str]()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"

@@ -163,10 +163,7 @@ def test_a_long_result_is_recalled_in_pages(workspace):
     some = long.run("recall", {"tool_use_id": "toolu_1", "offset": 5, "limit": 2})
     assert some == "line 5\nline 6\n... (8993 more)"
     past = {"tool_use_id": "toolu_1", "offset": 9_000}
-    assert (
-        failure(long, "recall", past)
-        == "offset=9000 is past the end: there are 9000 lines"
-    )
+    assert "offset=9000" in failure(long, "recall", past)
 
 
 # -- writing ---------------------------------------------------------------------------
@@ -282,7 +279,8 @@ def test_a_pipe_is_not_waited_for(workspace):
 @given(st.lists(st.integers(0, 20_000), min_size=1, max_size=30))
 def test_following_the_hints_gives_every_line(lengths):
     lines = [f"{number} ".ljust(length, "x") for number, length in enumerate(lengths)]
-    parts, offset = [], 0
+    parts = []
+    offset = 0
     while True:
         text = page(lines, offset)
         assert len(text) <= CAP

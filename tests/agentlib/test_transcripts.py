@@ -10,11 +10,9 @@ import signal
 import subprocess
 import sys
 import tracemalloc
-from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-import anthropic
 import pytest
 
 from agentlib import loop
@@ -28,10 +26,8 @@ from tests.fakes import (
     bare,
     call,
     client,
-    error,
     lines_of,
     say,
-    think,
     worker,
 )
 from tests.runs import READ, SMALL, a_session, a_workspace, ctrl_c, go, state
@@ -39,7 +35,8 @@ from tests.runs import READ, SMALL, a_session, a_workspace, ctrl_c, go, state
 
 def test_every_message_is_on_disk_before_the_next_request(tmp_path, workspace):
     session = a_session(tmp_path)
-    work, asked = worker(12), []
+    work = worker(12)
+    asked = []
 
     def brain(body):
         noted = load(session.path)
@@ -53,18 +50,6 @@ def test_every_message_is_on_disk_before_the_next_request(tmp_path, workspace):
     go(brain, workspace, session)
     assert len(asked) > 14
     assert any(c.failure is None for c in session.compactions)
-
-
-def test_history_only_grows_and_holds_every_result_whole(tmp_path, workspace):
-    session, before = a_session(tmp_path), []
-    for _ in loop.run(
-        client(worker(12)), "Go.", workspace, settings=SMALL, session=session
-    ):
-        assert session.history[: len(before)] == before
-        before = list(session.history)
-    results = [r for m in session.history for r in of_type(m, "tool_result")]
-    assert [result_text(r) for r in results] == [READ] * 12
-    assert sum(len(of_type(m, "tool_result")) for m in session.context) < 12
 
 
 def test_pending_are_the_calls_without_a_result(tmp_path):
@@ -153,9 +138,11 @@ def test_a_changed_text_is_told_by_the_number_of_its_line(tmp_path, workspace):
 
 
 def test_a_flipped_bit_never_changes_the_history_in_silence(tmp_path, workspace):
-    session, rng = a_session(tmp_path), random.Random(3)
+    session = a_session(tmp_path)
+    rng = random.Random(3)
     go(worker(6), workspace, session)
-    data, told = session.path.read_bytes(), 0
+    data = session.path.read_bytes()
+    told = 0
     for _ in range(150):
         flipped = bytearray(data)
         flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
@@ -246,7 +233,9 @@ def test_a_compaction_takes_effect_with_its_summary(tmp_path, workspace):
             session.fold(line)
         return session
 
-    old, half, new = folded(at), folded(at + 1), folded(at + 2)
+    old = folded(at)
+    half = folded(at + 1)
+    new = folded(at + 2)
     assert (half.context, half.compactions, half.settled) == (
         old.context,
         [],
@@ -352,7 +341,9 @@ def test_the_agent_recalls_a_cleared_result(tmp_path, workspace):
     settings = Settings(
         context_window=8_000, output_reserve=400, buffer=400, recall=True
     )
-    session, seen, read_on = a_session(tmp_path, settings), [], worker(5)
+    session = a_session(tmp_path, settings)
+    seen = []
+    read_on = worker(5)
 
     def brain(body):
         if len(seen) == 6:
@@ -372,158 +363,13 @@ def test_the_agent_recalls_a_cleared_result(tmp_path, workspace):
     assert "toolu_wrong" in wrong["content"]
 
 
-POLICIES = (
-    Settings(recall=True),
-    Settings(micro="truncate"),
-    Settings(micro="trim"),
-    Settings(clear_when="cold", keep_recent=1),
-    Settings(micro="off", threshold=30_000, keep_exchanges=3),
-    Settings(clear_at_least=3_000, keep_recent=0, keep_exchanges=0),
-)
 posix = pytest.mark.skipif(
     sys.platform == "win32", reason="needs the signals and timers of POSIX"
 )
 
 
-def three_files(folder: Path, **options) -> Workspace:
-    for n, name in enumerate("abc"):
-        (folder / f"{name}.txt").write_text(
-            "line of the text\n" * 50 * 4**n, newline="\n"
-        )
-    return Workspace(folder, **options)
-
-
-# -- random runs -----------------------------------------------------------------------
-
-
-def whim(rng: random.Random):
-    """A model that does anything it may do, and an API that fails in every way."""
-    numbers = itertools.count(1)
-
-    def summary():
-        text = f"## Accomplished\n{rng.random()}\n" + "é中 " * rng.randint(1, 100)
-        fates = (
-            error(500),
-            say(""),
-            say("cut", stop="max_tokens"),
-            say(think("hm"), text),
-        )
-        return rng.choices(fates, (1, 1, 1, 9))[0]
-
-    def a_call():
-        name, kind = f"toolu_{next(numbers)}", rng.random()
-        if kind < 0.1:
-            return (
-                call(name, "compact", focus="f")
-                if kind < 0.06
-                else call(name, "nope", x=1)
-            )
-        if kind < 0.3:
-            return call(name, "bash", command="ls")
-        return call(
-            name,
-            "read_file",
-            path=f"{rng.choice('abc')}.txt",
-            limit=rng.randint(1, 300),
-        )
-
-    def brain(body):
-        fate = rng.random()
-        if fate < 0.03:
-            raise KeyboardInterrupt
-        if asks_for_summary(body):
-            return summary()
-        if fate < 0.06:
-            return error(529)
-        said = [think(f"thought {next(numbers)}")] if rng.random() < 0.6 else []
-        said += ["words " * rng.randint(1, 50)] if rng.random() < 0.4 else []
-        if fate < 0.12:
-            return say(*said, "The end.")
-        if fate < 0.14:
-            return say(
-                *said, call(f"toolu_{next(numbers)}", "read_file"), stop="max_tokens"
-            )
-        if fate < 0.16:
-            broken = {**call("a.b", "read_file"), "input": "a.txt"}
-            return say(
-                *said,
-                broken,
-                {"type": "server_tool_use", "id": "srv"},
-                stop="pause_turn",
-            )
-        return say(*said, *(a_call() for _ in range(rng.randint(1, 4))))
-
-    return brain
-
-
-def live(seed: int, folder: Path) -> Counter:
-    """A run of eight parts, each ended somehow; after each the file says what the
-    session says."""
-    rng, clock, seen = random.Random(seed), Clock(), Counter()
-
-    def confirm(command: str) -> bool:
-        if rng.random() < 0.15:
-            raise KeyboardInterrupt
-        return False
-
-    workspace, settings = (
-        three_files(folder, confirm=confirm),
-        POLICIES[seed % 6].scaled(12_000),
-    )
-    session = a_session(folder, settings)
-    model = client(whim(rng))
-    for part in range(8):
-        clock.now += rng.choice((0, 400))
-        options = {"settings": settings, "clock": clock}
-        options |= {"system": "Another prompt."} if rng.random() < 0.1 else {}
-        try:
-            words = rng.choice((None, f"Do {part}.", f"Do {part}, please."))
-            for turn in loop.run(
-                model, words, workspace, session=session, max_turns=12, **options
-            ):
-                assert turn.context == session.requests[-1].context
-                seen["cleared"] += len(turn.step.cleared)
-                if rng.random() < 0.05:
-                    break
-            if rng.random() < 0.3:
-                agent = loop.Agent(model, workspace, session, **options)
-                agent.compact_now("by hand")
-        except (KeyboardInterrupt, anthropic.APIStatusError):
-            seen["broken off"] += 1
-        loaded = load(session.path)
-        assert state(loaded) == state(session), f"seed {seed}, part {part}"
-        seen["pending"] += bool(session.pending)
-        session = loaded if rng.random() < 0.5 else session
-    for compaction in session.compactions:
-        seen["failed" if compaction.failure else compaction.trigger] += 1
-        seen["by hand"] += compaction.focus == "by hand"
-    seen["thinking dropped"] = count(session.history, "thinking") - count(
-        session.context, "thinking"
-    )
-    return seen
-
-
 def count(messages, kind: str) -> int:
     return sum(len(of_type(message, kind)) for message in messages)
-
-
-def test_what_is_loaded_is_what_was_in_random_runs(tmp_path):
-    seen = Counter()
-    for seed in range(12):
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        seen += live(seed, folder)
-    for kind in (
-        "cleared",
-        "broken off",
-        "pending",
-        "auto",
-        "manual",
-        "failed",
-        "by hand",
-    ):
-        assert seen[kind] >= 3, f"{kind} hardly occurred: {seen}"
-    assert seen["thinking dropped"] > 20
 
 
 # -- cut files -------------------------------------------------------------------------
@@ -566,7 +412,8 @@ def test_a_small_file_may_be_cut_anywhere(tmp_path):
         session.answer(
             {"type": "tool_result", "tool_use_id": name, "content": "é"}, at=2
         )
-    data, path = session.path.read_bytes(), tmp_path / "cut.jsonl"
+    data = session.path.read_bytes()
+    path = tmp_path / "cut.jsonl"
     first = data.index(b"\n")
     for cut in (*range(0, first - 9, 50), *range(first - 9, len(data) + 1)):
         loaded = check_cut(data, cut, path)
@@ -580,11 +427,13 @@ def test_a_small_file_may_be_cut_anywhere(tmp_path):
 
 
 def test_a_run_goes_on_wherever_its_file_was_cut(tmp_path):
-    workspace, rng = a_workspace(tmp_path), random.Random(5)
+    workspace = a_workspace(tmp_path)
+    rng = random.Random(5)
     session = a_session(tmp_path)
     go(worker(6), workspace, session)
     assert any(c.failure is None for c in session.compactions)
-    data, path = session.path.read_bytes(), tmp_path / "cut.jsonl"
+    data = session.path.read_bytes()
+    path = tmp_path / "cut.jsonl"
     ends = [i + 1 for i, byte in enumerate(data) if byte == ord("\n")]
     inside = [
         rng.randrange(a, b) for a, b in itertools.pairwise([0, *ends]) for _ in "a"
@@ -646,7 +495,8 @@ def killed(tmp_path_factory) -> tuple[Path, str]:
 
     And what was printed of thirty other moments.
     """
-    here, top = Path(__file__).parent, tmp_path_factory.mktemp("killed")
+    here = Path(__file__).parent
+    top = tmp_path_factory.mktemp("killed")
     folders = [top / moment for moment in ("request", "summary", "tool")]
     for folder in folders:
         folder.mkdir()
@@ -671,7 +521,8 @@ def killed(tmp_path_factory) -> tuple[Path, str]:
 def test_a_killed_agent_resumes(killed, moment):
     (path,) = (killed[0] / moment).glob("*.jsonl")
     (path.parent / "x").touch()  # the command that killed would not kill again
-    workspace, session = Workspace(path.parent), load(path)
+    workspace = Workspace(path.parent)
+    session = load(path)
     assert session.skipped == []
     assert len(session.requests) >= 3
     assert session.pending == (("toolu_k",) if moment == "tool" else ())
@@ -692,7 +543,7 @@ def test_an_agent_killed_at_thirty_moments_loses_nothing(killed):
         r"kills: 30; turns told of before them: (\d+); faults: 0\n\n", killed[1]
     )
     assert told, killed[1]
-    assert int(told[1]) > 0  # on a busy machine the kills come early
+    assert int(told[1]) > 0  # how many depends on how busy the machine is
 
 
 @posix
@@ -700,9 +551,11 @@ def test_an_agent_killed_at_thirty_moments_loses_nothing(killed):
     "ignore::pytest.PytestUnraisableExceptionWarning", "ignore::Warning"
 )
 def test_ctrl_c_at_any_moment_leaves_memory_and_file_as_one(tmp_path):
-    workspace, rng = a_workspace(tmp_path), random.Random(7)
+    workspace = a_workspace(tmp_path)
+    rng = random.Random(7)
     session = a_session(tmp_path)
-    work, caught = worker(10_000), 0
+    work = worker(10_000)
+    caught = 0
     go(
         work, workspace, session, max_turns=2
     )  # what is built at first use is there by now

@@ -25,7 +25,8 @@ def agent(workspace, session) -> Agent:
 
 
 def test_a_preview_keeps_what_compacting_keeps_and_changes_nothing(agent: Agent):
-    before, size = list(agent.session.context), agent.session.path.stat().st_size
+    before = list(agent.session.context)
+    size = agent.session.path.stat().st_size
     shown = preview(agent)
     assert agent.session.context == before
     assert agent.session.path.stat().st_size == size

@@ -131,7 +131,8 @@ def test_a_finished_request_is_not_live_after_a_compaction_by_hand(
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("said", LOOK_ALIKES)
 def test_words_are_the_persons_whatever_they_look_like(workspace, session, name, said):
-    settings, numbers = PRESETS[name], iter(range(1, 99))
+    settings = PRESETS[name]
+    numbers = iter(range(1, 99))
 
     def brain(body):
         if prompt(body).startswith(f"{SUMMARY_WANTED} What you write"):
@@ -170,7 +171,8 @@ def test_words_like_a_request_for_a_summary_are_not_sent_in_its_place(
 ):
     settings = PRESETS["claude-code"]
     go(worker(3), workspace, session, "Read.", settings=settings)
-    tight, seen = settings.scaled(2_000), []
+    tight = settings.scaled(2_000)
+    seen = []
     said = f"{SUMMARY_WANTED} Keep the numbers."
     go(
         script(say("Read."), say("Here.")),
@@ -194,7 +196,9 @@ def overloaded(body: dict[str, Any]) -> Any:
 def test_after_an_overload_both_messages_are_sent(workspace, session, name):
     settings = PRESETS[name]
     go(worker(3), workspace, session, "Read.", settings=settings)
-    first, second, seen = "First: never push.", "Second: fix the bug.", []
+    first = "First: never push."
+    second = "Second: fix the bug."
+    seen = []
     with pytest.raises(anthropic.APIStatusError):
         go(overloaded, workspace, session, first, settings=settings)
     tight = replace(settings, threshold=300, threshold_pct=None)

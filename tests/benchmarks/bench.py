@@ -25,7 +25,8 @@ from agentlib.pipeline import Now, compact
 from agentlib.presets import DEFAULT, LEARN_CLAUDE_CODE
 from agentlib.settings import Settings
 
-WARM_UP, MEASURED = 115, 20
+WARM_UP = 115
+MEASURED = 20
 TEXT = "".join(
     p.read_text(encoding="utf-8")
     for p in sorted(Path(email.__file__).parent.glob("*.py"))
@@ -86,7 +87,9 @@ def their_turn(messages: list[Message], keep: int = 3) -> int:
 
 def our_turn(settings: Settings) -> Callable[[list[Message]], int]:
     """Return a turn of ours: run the pipeline, then let the meter observe the bill."""
-    gauge, view, settled = new_meter(settings.estimator, 4_000), list[Message](), 0
+    gauge = new_meter(settings.estimator, 4_000)
+    view = list[Message]()
+    settled = 0
 
     def turn(new: list[Message]) -> int:
         nonlocal view, settled
@@ -111,7 +114,10 @@ def per_turn(settings: Settings, text_chars: int) -> tuple[float, float, int, in
     """Return median seconds of their turns and of ours, and messages and tokens at the
     end."""
     history: list[Message] = [{"role": "user", "content": "Go on."}]
-    theirs, ours, turn, tokens = list[float](), list[float](), our_turn(settings), 0
+    theirs = list[float]()
+    ours = list[float]()
+    turn = our_turn(settings)
+    tokens = 0
     turn(list(history))
     for n in range(WARM_UP + MEASURED):
         new = exchange(n, text_chars, 600)

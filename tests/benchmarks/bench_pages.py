@@ -16,7 +16,8 @@ from tests.browser.servers import chromium
 from tests.browser.site import DRAWN
 from tools.pages import OUT
 
-MOVES, PAUSE = 20, 100
+MOVES = 20
+PAUSE = 100
 CLOCK = r"""input => {
   window.taken = 0;
   let pressed = 0;

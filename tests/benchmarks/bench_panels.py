@@ -25,7 +25,9 @@ import nbformat
 from tests.browser.page import Notebook, Panel
 from tests.browser.servers import ROOT, chromium, jupyter_lab
 
-MOVES, PAUSE, TRIALS = 40, 200, 14
+MOVES = 40
+PAUSE = 200
+TRIALS = 14
 ROUND = 18
 """Moves, no place twice. Then the window changes, and all pictures are new."""
 CELLS = (

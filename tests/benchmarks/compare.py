@@ -34,7 +34,9 @@ from windtunnel.tasks import scenarios
 from windtunnel.tasks import varied as generated
 from windtunnel.tasks.scenarios import Clock, Scenario
 
-WINDOW, FIRST_SEED, GENERATED = 32_000, 1_000, 20
+WINDOW = 32_000
+FIRST_SEED = 1_000
+GENERATED = 20
 DEFAULT = "default"
 LONGEST = 400
 """Requests for each prompt; a run that needs more is not done."""
@@ -53,7 +55,8 @@ def measures(
     `described` of `files`.
     """
     run = play(task, settings, max_turns=LONGEST)
-    made, history = outcomes(run.session), run.session.history
+    made = outcomes(run.session)
+    history = run.session.history
     return {
         "turns": run.turns,
         **_bill(run, model),

@@ -33,7 +33,8 @@ _USAGE = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_token
 
 def by_reader(path: Path) -> Counter[str]:
     """Count what the reader made of a file."""
-    session, counts = sessions.load(path), Counter[str]()
+    session = sessions.load(path)
+    counts = Counter[str]()
     counts["responses"] = len(session.requests)
     usages = [request.usage for request in session.requests]
     usages += [call for usage in usages for call in usage.get("calls") or ()]
@@ -69,7 +70,8 @@ def by_hand(path: Path) -> Counter[str]:
 def _objects(text: str) -> Iterator[Line]:
     """Find the objects, whatever stands between them. A line that begins with none is
     skipped."""
-    decoder, at = json.JSONDecoder(), 0
+    decoder = json.JSONDecoder()
+    at = 0
     while (at := text.find("{", at)) >= 0:
         try:
             value, at = decoder.raw_decode(text, at)
@@ -173,7 +175,8 @@ def _gemini(objects: list[Line]) -> Counter[str]:
 def main(paths: list[str], say: Callable[[str], object] = print) -> None:
     """Print the counts of each file, and their sums."""
     say(f"{'file':<44}{'MB':>7}{'s':>7}" + "".join(f"{name:>13}" for name in COLUMNS))
-    sums, differences = Counter[str](), 0
+    sums = Counter[str]()
+    differences = 0
     for path in sessions.files(paths):
         started = time.perf_counter()
         try:
@@ -181,7 +184,8 @@ def main(paths: list[str], say: Callable[[str], object] = print) -> None:
         except ValueError as error:
             say(f"{error}"[:150])
             continue
-        taken, own = time.perf_counter() - started, by_hand(path)
+        taken = time.perf_counter() - started
+        own = by_hand(path)
         row = f"{path.stem[-42:]:<44}{path.stat().st_size / 1e6:>7.2f}{taken:>7.2f}"
         say(row + "".join(f"{counts[name]:>13,}" for name in COLUMNS))
         if differing := {

@@ -27,9 +27,11 @@ def errors(session: Session, estimator: str) -> list[float]:
     """Return |estimate - billed| in % of the billed prompt, for each response that
     counts."""
     percents: list[float] = []
-    gauge, before = new_meter(estimator), -1
+    gauge = new_meter(estimator)
+    before = -1
     for number, request in enumerate(session.requests):
-        billed, estimate = prompt_tokens(request.usage), gauge.estimate(request.context)
+        billed = prompt_tokens(request.usage)
+        estimate = gauge.estimate(request.context)
         compacted = any(
             before < c.seen <= request.seen for c in session.compactions if c.message
         )

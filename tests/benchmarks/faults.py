@@ -26,12 +26,15 @@ from tests.benchmarks.count import count
 from windtunnel.runner import outcomes
 from windtunnel.tasks.scenarios import Clock
 
-WINDOW, READINGS, PROMPT = 8_000, 16, "Read the text, again and again."
+WINDOW = 8_000
+READINGS = 16
+PROMPT = "Read the text, again and again."
 SHARES = (0.1, 0.5, 1.0)
 KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in INVENTED)
 """Every fault that leaves no summary. A summary with an invented line is one all the
 same."""
-MANY, FEW = 200, 20
+MANY = 200
+FEW = 20
 """Sessions for each cell of the table: under DEFAULT, under each other preset."""
 
 
@@ -77,7 +80,8 @@ def workspace(folder: Path) -> Workspace:
 
 def play(settings: Settings, fault: Fault, place: Workspace, folder: Path) -> Played:
     """One session under this fault."""
-    clock, name = Clock(), f"{fault.kind}-{fault.seed}"
+    clock = Clock()
+    name = f"{fault.kind}-{fault.seed}"
     session = Session.create(folder, settings=settings, session_id=name, clock=clock)
     api = client(model=Reader(), window=WINDOW, faults=[fault], clock=clock)
     if fault.kind == "timeout":

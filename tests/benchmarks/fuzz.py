@@ -63,10 +63,8 @@ def say(text: str) -> dict[str, Any]:
 def our_file(folder: Path) -> Path:
     """Make a session of about 60 lines with clearings and compactions."""
     session = Session.create(folder, settings=SETTINGS, session_id="ours")
-    model, terms = (
-        client(window=8_000, model=brain),
-        {"settings": SETTINGS, "session": session},
-    )
+    model = client(window=8_000, model=brain)
+    terms = {"settings": SETTINGS, "session": session}
     work = run(model, "Read.", files(folder), **terms)
     for _, _ in zip(range(20), work, strict=False):
         pass
@@ -174,7 +172,8 @@ def drop(data: bytes, rng: random.Random) -> bytes:
 def shuffle(data: bytes, rng: random.Random) -> bytes:
     """Double, swap or move lines."""
     lines = data.splitlines(keepends=True)
-    one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+    one = rng.randrange(len(lines))
+    other = rng.randrange(len(lines))
     match rng.randrange(3):
         case 0:
             lines.insert(other, lines[one])
@@ -209,7 +208,8 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def insert(data: bytes, rng: random.Random) -> bytes:
     """Put in a line that no program wrote."""
-    nested, long = b"[" * 100_000, b'{"type":"user","n":' + b"9" * 5_000 + b"}"
+    nested = b"[" * 100_000
+    long = b'{"type":"user","n":' + b"9" * 5_000 + b"}"
     deep = b'{"type":"user","message":{"content":' + b"[" * 400 + b"]" * 400 + b"}}"
     junk = (rng.randbytes(300), nested, long, deep, b"{}" * 1_000, b"null", b"\0" * 100)
     lines = data.splitlines(keepends=True)
@@ -252,7 +252,8 @@ def fuzz(cases: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        workspace, path = files(folder), folder / "damaged.jsonl"
+        workspace = files(folder)
+        path = folder / "damaged.jsonl"
         readers = [
             ("ours", our_file(folder), ours),
             ("theirs", their_file(folder), theirs),

@@ -82,7 +82,9 @@ def check(path: Path, workspace: Workspace, turns: int) -> str:
 
 
 def main(cases: int) -> None:
-    rng, faults, told = random.Random(7), list[str](), 0
+    rng = random.Random(7)
+    faults = list[str]()
+    told = 0
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
         workspace = files(top)

@@ -4,27 +4,35 @@ python -m tests.benchmarks.mutants           # what `make mutants` runs: all fau
 python -m tests.benchmarks.mutants money     # those that hurt money, or whose text has the word
 
 `faults.toml` lists them. Each is planted in a copy of the repository, and the tests run
-that import its module. A fault of money, keys or the cap counts as caught if two test
-files notice it, any other if one does. Ends with 1 if a fault was not caught.
+that import its module, a copy for each core. A fault of money, keys or the cap counts
+as caught if two test files notice it, any other if one does. Examples in docstrings
+don't count. The module's own tests come first. Once enough files have noticed a fault,
+the current one runs to its end and the others are left out. Ends with 1 if a fault was
+not caught.
 """
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = Path(__file__).with_name("faults.toml")
-SECONDS = 300
+SECONDS = 600
 """For the tests of one fault."""
 TWICE = ("money", "keys", "cap")
 """What two test files have to guard."""
+NEEDED = "MUTANT_NEEDS"
+"""The environment variable with the number of test files that have to notice."""
 _LEFT = (".git", ".venv", "build", "workbook", "__pycache__", ".*_cache", ".hypothesis")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) ([\w/.]+)(?:::(.+?))?(?: - |$)", re.MULTILINE)
 
@@ -83,8 +91,27 @@ def importing(module: str, root: Path = ROOT) -> list[str]:
         and any(re.search(p, path.read_text("utf-8")) for p in patterns)
     ]
     if len(found) < 2:
-        found = [f"tests/{package.partition('.')[0]}"]
-    return [*found, module.replace(".", "/") + ".py"]
+        folder = root / "tests" / package.partition(".")[0]
+        found = [str(path.relative_to(root)) for path in folder.rglob("test_*.py")]
+    return [module.replace(".", "/") + ".py", *sorted(found)]
+
+
+def ordered(files: list[str], fault: Fault) -> list[str]:
+    """Put first what most likely notices: the module's tests, then those of the harm.
+
+    The lessons' tests and the benchmarks take longest, so they come last.
+    """
+    own = fault.module.rpartition(".")[2]
+
+    def rank(file: str) -> int:
+        name = Path(file).stem
+        if name in (own, f"test_{own}"):
+            return 0
+        if name == f"test_{fault.hurts}":
+            return 1
+        return 3 if "course" in file or "bench" in file else 2
+
+    return sorted(files, key=rank)
 
 
 def noticed(fault: Fault, copy: Path) -> list[str]:
@@ -92,14 +119,16 @@ def noticed(fault: Fault, copy: Path) -> list[str]:
     path = copy / fault.file
     whole = path.read_text(encoding="utf-8")
     options = "--import-mode=importlib --doctest-modules -m 'not solved'"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "-n", "2"]
-    command += ["--dist=loadfile", "--override-ini", f"addopts={options}"]
-    command += [] if fault.needs > 1 else ["--maxfail=4"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "-n0", "--tb=no"]
+    command += ["-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
+    command += ["-p", "tests.benchmarks.enough"]
+    command += ["--override-ini", f"addopts={options}"]
     path.write_text(fault.planted(whole), encoding="utf-8", newline="\n")
     try:
         ended = subprocess.run(
-            [*command, *importing(fault.module, copy)],
+            [*command, *ordered(importing(fault.module, copy), fault)],
             cwd=copy,
+            env=os.environ | {NEEDED: str(fault.needs)},
             capture_output=True,
             text=True,
             timeout=SECONDS,
@@ -109,17 +138,31 @@ def noticed(fault: Fault, copy: Path) -> list[str]:
         return ["(the tests didn't end)"]
     finally:
         path.write_text(whole, encoding="utf-8", newline="\n")
-    return sorted({f"{file}::{name}" for file, name in _FAILED.findall(ended.stdout)})
+    found = _FAILED.findall(ended.stdout)
+    if ended.returncode not in (0, 1) and not found:
+        return [f"(pytest ended with {ended.returncode})"]
+    return sorted({f"{file}::{name.partition('[')[0]}" for file, name in found})
 
 
 def rows(chosen: list[Fault]) -> Iterator[tuple[Fault, list[str], float]]:
-    """Try the faults in a copy of the repository."""
-    with TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_LEFT))
-        for fault in chosen:
+    """Try the faults in copies of the repository, one for each core."""
+    workers = os.cpu_count() or 1
+    free = SimpleQueue[Path]()
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
+        for number in range(workers):
+            copy = Path(folder) / f"copy{number}"
+            shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_LEFT))
+            free.put(copy)
+
+        def tried(fault: Fault) -> tuple[Fault, list[str], float]:
+            copy = free.get()
             began = perf_counter()
-            yield fault, noticed(fault, copy), perf_counter() - began
+            try:
+                return fault, noticed(fault, copy), perf_counter() - began
+            finally:
+                free.put(copy)
+
+        yield from pool.map(tried, chosen)
 
 
 def main(word: str = "") -> int:
@@ -129,16 +172,14 @@ def main(word: str = "") -> int:
         return 2
     missed = 0
     for number, (fault, tests, seconds) in enumerate(rows(chosen), 1):
-        files = {test.partition("::")[0] for test in tests}
+        files = {t.partition("::")[0] for t in tests if t.startswith("tests/")}
         is_caught = len(files) >= fault.needs
         missed += not is_caught
         mark = "caught" if is_caught else "MISSED"
         head = f"{number:2} of {len(chosen)}  {mark}  {fault.hurts:8}{fault.what}"
         print(f"{head} ({fault.module}, {seconds:.0f} s)", flush=True)
-        for test in tests[:6]:
+        for test in tests:
             print(f"      {test}")
-        if len(tests) > 6:
-            print(f"      and {len(tests) - 6} more, in {len(files)} files")
     print(f"{len(chosen) - missed} of {len(chosen)} faults were caught.")
     return 1 if missed else 0
 

@@ -33,7 +33,8 @@ def words(message: Message) -> int:
 def priced(session: Session) -> tuple[int, int, float, float]:
     """Return tokens of the person's words, requests, dollars, and percent of all
     prompts."""
-    price, said = rates(PRICED_AS), [0, *accumulate(map(words, session.history))]
+    price = rates(PRICED_AS)
+    said = [0, *accumulate(map(words, session.history))]
     carried = sum(said[sent.seen] for sent in session.requests)
     written = said[-1] + sum(said[each.seen] for each in session.compactions)
     paid = carried * price["cache_read"] + written * price["cache_write_5m"]

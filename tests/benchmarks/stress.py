@@ -21,7 +21,8 @@ from agentlib.transcripts import Session, load
 from offline_api import client
 from tests.benchmarks.count import count
 
-FILES, WINDOW = 7, 32_000
+FILES = 7
+WINDOW = 32_000
 SETTINGS = {
     "default": DEFAULT.scaled(WINDOW),
     "clear always": Settings().scaled(WINDOW),
@@ -75,13 +76,17 @@ def blocks(folder: Path, settings: Settings, turns: int, size: int) -> Iterator[
         session=session,
         max_turns=turns,
     )
-    start, messages, tokens = time.process_time(), 0, 0
+    start = time.process_time()
+    messages = 0
+    tokens = 0
     for n, turn in enumerate(work, 1):
         messages = max(messages, len(turn.context))
         tokens = max(tokens, turn.step.tokens_after)
         if n % size == 0:
             yield Block(n, (time.process_time() - start) / size, messages, tokens)
-            start, messages, tokens = time.process_time(), 0, 0
+            start = time.process_time()
+            messages = 0
+            tokens = 0
 
 
 def main(turns: int) -> None:
@@ -93,7 +98,8 @@ def main(turns: int) -> None:
                 print(f"{row}{block.tokens:>10,}", flush=True)
             start = time.perf_counter()
             session = load(Path(folder) / "sessions" / "stress.jsonl")
-            size, seconds = session.path.stat().st_size, time.perf_counter() - start
+            size = session.path.stat().st_size
+            seconds = time.perf_counter() - start
             done = len(session.compactions)
             print(f"loaded {size / 1e6:.1f} MB in {seconds:.1f} s: {done} compactions")
 

@@ -1,11 +1,13 @@
 """Share one JupyterLab and one Chromium per worker, and open and run each notebook
 once."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from playwright.sync_api import Browser
 from xdist.scheduler import LoadScopeScheduling
 
@@ -29,9 +31,17 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The web pages. This is quick if `make html` has recorded the panels before."""
-    out = tmp_path_factory.mktemp("site")
-    pages.build(out, pages.recorded())
+    """The web pages, made once for all workers.
+
+    This is quick if `make html` has recorded the panels before.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    out = shared / "site"
+    with FileLock(shared / "site.lock"):
+        if not out.exists():
+            pages.build(unfinished := shared / "unfinished", pages.recorded())
+            unfinished.rename(out)
     return out
 
 

@@ -97,7 +97,8 @@ window.course = {
   },
 };
 """
-WIDTH, HEIGHT = 1024, 900
+WIDTH = 1024
+HEIGHT = 900
 PLACES = ("min", "now", "max")
 
 
@@ -126,7 +127,8 @@ class Notebook:
     console."""
 
     def __init__(self, page: Page) -> None:
-        self.page, self.console = page, list[str]()
+        self.page = page
+        self.console = list[str]()
         page.set_default_timeout(PATIENCE * 1000)
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.console.append(str(error)))
@@ -233,7 +235,9 @@ class Panel:
     """A panel as the page shows it, and as the kernel has it."""
 
     def __init__(self, notebook: Notebook, number: int, model: str) -> None:
-        self.notebook, self.page, self.model = notebook, notebook.page, model
+        self.notebook = notebook
+        self.page = notebook.page
+        self.model = model
         self.root = self.page.locator(f"[data-view='{number}']")
 
     def all(self, selector: str) -> list[Locator]:

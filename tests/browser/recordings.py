@@ -67,7 +67,8 @@ def page_of(
     )
     file = folder / f"{name}.html"
     file.write_text(f'<!doctype html><meta charset="utf-8">{text}', encoding="utf-8")
-    page, errors = browser.new_page(), list[str]()
+    page = browser.new_page()
+    errors = list[str]()
     page.on("console", lambda each: errors.append(each.text))
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(file.as_uri())

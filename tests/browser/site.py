@@ -51,7 +51,8 @@ def visiting(
 ) -> Iterator[tuple[Page, list[str]]]:
     """Open a page in a window; yield it, once it `plays`, and the errors of its
     console."""
-    page, errors = window.new_page(), list[str]()
+    page = window.new_page()
+    errors = list[str]()
     page.set_default_timeout(PATIENCE * 1000)
     page.on("console", lambda each: each.type == "error" and errors.append(each.text))
     page.on("pageerror", lambda error: errors.append(str(error)))

@@ -37,45 +37,41 @@ def findings(page: Page, **options: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_keeps_nobody_out_in_light_in_dark_and_on_a_telephone(
-    browser: Browser, site: Path, name: str
+def test_a_page_is_light_and_keeps_nobody_out_in_light_in_dark_and_on_a_telephone(
+    browser: Browser, server: str, name: str
 ):
-    """Everything that the file itself shows, in one visit."""
-    with visited(browser, (site / f"{name}.html").as_uri()) as (page, errors):
-        assert errors == []  # axe makes some of its own
-        page.evaluate(UNFOLD)
-        assert findings(page) == []
-        page.emulate_media(color_scheme="dark")
-        assert findings(page, runOnly=rule("color-contrast")) == []
-        page.set_viewport_size({"width": PHONE, "height": 844})
-        page.evaluate(DRAWN)
-        assert page.evaluate(TOO_WIDE) <= 0
-        assert findings(page, runOnly=rule("scrollable-region-focusable")) == []
+    """Everything that a page shows, in one visit. Other tests open it as a file."""
+    responses: list[Response] = []
+    with browser.new_context() as window:
+        window.on("response", lambda each: responses.append(each))
+        with visiting(window, f"{server}/{name}.html") as (page, errors):
+            assert errors == []  # axe makes some of its own
+            size = sum(len(each.body()) for each in responses)
+            assert size < (MILLION if name == "index" else 3 * MILLION)
+            page.evaluate(UNFOLD)
+            assert findings(page) == []
+            page.emulate_media(color_scheme="dark")
+            assert findings(page, runOnly=rule("color-contrast")) == []
+            page.set_viewport_size({"width": PHONE, "height": 844})
+            page.evaluate(DRAWN)
+            assert page.evaluate(TOO_WIDE) <= 0
+            assert findings(page, runOnly=rule("scrollable-region-focusable")) == []
+
+
+@pytest.mark.parametrize("name", ["index", "00_the_wall"])
+def test_a_page_opens_as_a_file(browser: Browser, site: Path, name: str):
+    with visited(browser, (site / f"{name}.html").as_uri()) as (_, errors):
+        assert errors == []
 
 
 def rule(name: str) -> dict[str, Any]:
     return {"type": "rule", "values": [name]}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_from_a_server_opens_without_an_error_and_is_light(
-    browser: Browser, server: str, name: str
-):
-    responses: list[Response] = []
-    with browser.new_context() as window:
-        window.on("response", lambda each: responses.append(each))
-        with visiting(window, f"{server}/{name}.html") as (_, errors):
-            assert errors == []
-        size = sum(len(each.body()) for each in responses)
-    assert size < (MILLION if name == "index" else 3 * MILLION)
-
-
 def test_a_prediction_is_made_and_answered_by_keyboard(browser: Browser, site: Path):
     with visited(browser, (site / "02_micro_compact.html").as_uri()) as (page, _):
-        form, answer = (
-            page.locator("form.predict").first,
-            page.locator("details.answer").first,
-        )
+        form = page.locator("form.predict").first
+        answer = page.locator("details.answer").first
         assert not answer.locator("pre").first.is_visible()
         form.locator("input").first.focus()
         for key in ("ArrowRight", "Tab", "Space", "Tab", "Enter"):

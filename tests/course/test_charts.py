@@ -158,7 +158,8 @@ def test_steps_stack_up_to_the_tokens_of_each_turn():
 @given(st.lists(st.integers(1, 2_000), min_size=1, max_size=9), st.integers(100, 2_500))
 def test_sentence_and_picture_have_the_same_numbers(sizes: list[int], window: int):
     rows = table(*({"user": size} for size in sizes), window=window)
-    chart, text = turns(rows), sentence(rows).replace("\n", " ")
+    chart = turns(rows)
+    text = sentence(rows).replace("\n", " ")
     [total] = labelled(chart, "_total")
     drawn = list(total.get_data().values)
     assert f"{sum(drawn):,} tokens sent in all" in text
@@ -206,7 +207,8 @@ def test_a_picture_has_twice_the_pixels_that_it_is_shown_with():
 )
 def test_nothing_is_cut_off_and_no_words_overlap(draw: Callable[[], Chart]):
     chart = draw()
-    boxes, page = words(chart), chart.figure.bbox
+    boxes = words(chart)
+    page = chart.figure.bbox
     assert len(boxes) >= 15
     for name, box in boxes.items():
         inside = (
@@ -327,7 +329,8 @@ def test_the_sentence_says_what_was_forgotten():
 
 
 def test_a_tier_is_a_line_across_at_its_share_of_the_window():
-    plain, marked = turns(GROWING), turns(GROWING, tiers=(0.65, 0.75))
+    plain = turns(GROWING)
+    marked = turns(GROWING, tiers=(0.65, 0.75))
     heights = [[line.get_ydata()[0] for line in chart.figure.axes[0].lines if len(line.get_ydata())]
                for chart in (plain, marked)]  # fmt: skip
     assert set(heights[1]) - set(heights[0]) == {650, 750}

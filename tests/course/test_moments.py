@@ -80,7 +80,8 @@ def test_a_rule_of_the_learners_compacts_and_the_chart_takes_its_run():
 
 
 def test_the_panel_moves_turn_length_and_focus_and_marks_what_came_of_it():
-    start, files = replace(BY_HAND, summary_tokens=320), {5: 8, 17: 4, 18: 8}
+    start = replace(BY_HAND, summary_tokens=320)
+    files = {5: 8, 17: 4, 18: 8}
     rows = [
         {"turn": n, "from_report": n - 18, "described": d} for n, d in files.items()
     ]

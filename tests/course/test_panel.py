@@ -54,7 +54,8 @@ def test_an_error_is_shown_in_place_of_the_picture():
 
 
 def test_several_controls_at_once_make_one_picture():
-    panel, pictures = counting(), list[Any]()
+    panel = counting()
+    pictures = list[Any]()
     panel.picture.observe(pictures.append, names="value")
     panel.move(size=4, way="that")
     assert (len(pictures), panel.text) == (1, "4 that.")

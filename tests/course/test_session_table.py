@@ -176,7 +176,8 @@ def test_what_a_tool_returned_is_text_and_no_markup():
 
 def test_a_long_text_is_shown_around_the_words_sought_and_whole_after_a_click():
     whole = "a\n" * 200 + "the Needle" + " b" * 200
-    table, heads = DataFrame([row_of(whole)], columns=COLUMNS), {}
+    table = DataFrame([row_of(whole)], columns=COLUMNS)
+    heads = {}
     for words in ("", "needle"):
         head, fold = as_html(table, words).split("<summary>")[1].split("</summary>")
         heads[words] = head

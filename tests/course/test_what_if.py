@@ -74,8 +74,10 @@ def test_a_trial_says_what_it_lost_and_the_cheapest_that_loses_nothing_is_kept(p
     assert panel.text.endswith(f"loses nothing: trial 1, {cents(panel.settings)}.")
     assert panel.picture.value != before
     panel.summary_tokens.value = 320  # cheaper, and loses
-    run, text = play(REVIEW, panel.settings), panel.text.replace("\n", " ")
-    lost, facts = 19 - run.checks["described"], 4 - run.checks["facts"]
+    run = play(REVIEW, panel.settings)
+    text = panel.text.replace("\n", " ")
+    lost = 19 - run.checks["described"]
+    facts = 4 - run.checks["facts"]
     assert f"summary 320, {cents(panel.settings)} (from default, at" in text
     assert f"{run.turns} turns. Lost: {lost} files" in text
     assert (facts > 0) == panel.tried[panel.name].is_hollow
@@ -128,7 +130,8 @@ def test_of_equally_cheap_trials_the_one_shown_is_named():
 
 def test_a_preset_moves_all_controls_and_a_trial_is_gone_back_to(unpainted, panel):
     panel.keep_recent.value = 0
-    name, settings = panel.name, panel.settings
+    name = panel.name
+    settings = panel.settings
     panel.preset.value = "hermes"
     assert panel.settings == PRESETS["hermes"].scaled(32_000)
     assert panel.trial.value == "hermes"
@@ -211,7 +214,8 @@ def test_a_greyed_control_would_change_nothing(
     usages = play(SURVEY, settings).usages
     controls = bench._controls({"default": settings}, window)
     for name in greyed:
-        low, high = max(1, controls[name].min), controls[name].max
+        low = max(1, controls[name].min)
+        high = controls[name].max
         far = low if 2 * (getattr(settings, name) or 0) > low + high else high
         assert play(SURVEY, replace(settings, **{name: far})).usages == usages, name
 
@@ -258,7 +262,8 @@ def test_the_next_step_is_made_in_the_pause_and_then_only_shown(monkeypatch):
         drawn.clear()
         while len(drawn) < 2:
             await asyncio.sleep(PAUSE)
-        shown, below = panel.picture.value, panel.below.value
+        shown = panel.picture.value
+        below = panel.below.value
         panel.keep_recent.value = 7
         assert len(drawn) == 2
         assert panel.picture.value != shown
@@ -286,7 +291,8 @@ def test_what_was_made_ahead_is_what_would_be_made_now():
 
 
 def test_what_was_made_ahead_under_another_preset_is_not_shown():
-    panel, other = what_if(), what_if()
+    panel = what_if()
+    other = what_if()
     for _ in panel._parts_of({**panel.values, "keep_recent": 6}):
         pass
     for each in (panel, other):

@@ -290,15 +290,15 @@ check({exercise!r}, published()[{exercise!r}])
 
 def test_kernels_that_write_at_once_lose_nothing(workbook: Path):
     root = str(my_agent.ROOT)
-    exercises = ["01.3", "02.2", "03.2", "03.3"]
+    exercises = ["01.3", "02.2"]
 
     def kernel(exercise: str) -> None:
         code = KERNEL.format(tests=root, exercise=exercise)
         subprocess.run([sys.executable, "-c", code], cwd=workbook, check=True)
 
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(2) as pool:
         [*pool.map(kernel, exercises)]
-    assert yours.read(workbook).parts == ["01.3", "02.2", "03.3", "03.2"]
+    assert yours.read(workbook).parts == ["01.3", "02.2"]
 
 
 # -- the whole file --------------------------------------------------------------------

@@ -19,8 +19,11 @@ assert spec
 assert spec.origin
 params = xllamacpp.CommonParams()
 params.model.path = str(next(Path(spec.origin).parent.glob("*.gguf")))
-params.port, params.n_ctx, params.n_parallel = int(sys.argv[1]), int(sys.argv[2]), 1
+params.port = int(sys.argv[1])
+params.n_ctx = int(sys.argv[2])
+params.n_parallel = 1
 for threads in (params.cpuparams, params.cpuparams_batch):
-    threads.n_threads, threads.poll = 1, 0
+    threads.n_threads = 1
+    threads.poll = 0
 server = xllamacpp.Server(params)
 threading.Event().wait()

@@ -35,7 +35,8 @@ def test_a_changed_block_loses_all_that_stands_behind_it():
 
 def test_the_look_back_counts_twenty_positions_with_its_own():
     assert LOOK_BACK == 20
-    near, far = cache(), cache()
+    near = cache()
+    far = cache()
     near.bill(HUNDRED[:16], [15], now=0)
     assert near.bill(HUNDRED[:35], [34], now=1).read == 1_600
     far.bill(HUNDRED[:15], [14], now=0)
@@ -121,7 +122,8 @@ def prompts(draw: st.DrawFn) -> Prompt:
 
 @given(st.lists(st.tuples(prompts(), st.floats(0, 400)), max_size=8))
 def test_every_token_is_billed_once(requests: list[tuple[Prompt, float]]):
-    one, now = cache(), 0.0
+    one = cache()
+    now = 0.0
     for (blocks, marks), wait in requests:
         now += wait
         bill = one.bill(blocks, marks, now)

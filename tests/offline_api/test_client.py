@@ -58,7 +58,8 @@ def test_offline_nothing_is_read_from_the_environment(here: pytest.MonkeyPatch):
 
 
 def test_live_is_the_same_client_at_another_address(wire: Wire):
-    live, offline = ask(client(live=True, env=None)), ask(client(model=good))
+    live = ask(client(live=True, env=None))
+    offline = ask(client(model=good))
     assert live.to_dict() == offline.to_dict()
     assert wire.headers[0]["authorization"] == f"Bearer {KEY}"
     assert wire.headers[0]["x-api-key"] == KEY

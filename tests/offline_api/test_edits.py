@@ -17,11 +17,9 @@ from offline_api.tokens import lay_out
 Body = dict[str, Any]
 CLEARING = "context-management-2025-06-27"
 COMPACTING = "compact-2026-01-12"
-CLEAR, THINK, COMPACT = (
-    "clear_tool_uses_20250919",
-    "clear_thinking_20251015",
-    "compact_20260112",
-)
+CLEAR = "clear_tool_uses_20250919"
+THINK = "clear_thinking_20251015"
+COMPACT = "compact_20260112"
 TOOLS: Any = [
     {"name": name, "input_schema": {"type": "object", "properties": {"path": {}}}}
     for name in ("read_file", "bash")

@@ -91,7 +91,8 @@ def without_bash(root: Path, name: str, given: Body) -> str:
         path.write_text(given["content"])
         return f"Updated file {path.name}"
     lines = path.read_text().split("\n")
-    start, most = given.get("offset", 0), given.get("limit", 100)
+    start = given.get("offset", 0)
+    most = given.get("limit", 100)
     shown = lines[start : start + most]
     end = start + len(shown)
     more = f" | next offset {end}" if end < len(lines) else ""
@@ -313,7 +314,8 @@ def test_a_call_that_nobody_offers_stays_what_it_is():
 
 
 def test_words_between_two_reminders_stay_and_a_quoted_reminder_goes():
-    start, end = "<system-reminder>", "</system-reminder>"
+    start = "<system-reminder>"
+    end = "</system-reminder>"
     quoted = f"{start}One says {start}be brief{end}, another {start}be kind{end}.{end}"
     for told in (f"{start}a{end}\nRead all.\n{start}b{end}", f"{quoted}\nRead all."):
         [message] = ours({"messages": [{"role": "user", "content": told}]})["messages"]

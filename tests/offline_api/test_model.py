@@ -102,10 +102,8 @@ def test_small_files_are_read_together_and_after_a_loss_alone() -> None:
 
 def test_a_large_file_is_read_in_parts_to_its_end() -> None:
     listed = calls("", ("bash", LIST, "1000 40000 a.py"))
-    first, rest = (
-        {"path": "a.py", "limit": 700},
-        {"path": "a.py", "offset": 700, "limit": 700},
-    )
+    first = {"path": "a.py", "limit": 700}
+    rest = {"path": "a.py", "offset": 700, "limit": 700}
     assert used(answer(user(READ), *listed)) == [("read_file", first)]
     part = calls("", ("read_file", first, '"""Adds."""\n... (300 more)'))
     assert used(answer(user(READ), *listed, *part)) == [("read_file", rest)]
@@ -229,10 +227,8 @@ def test_nothing_else_is_read_if_the_folder_is_not_there() -> None:
 
 
 def test_an_outline_is_used_for_larger_files_if_it_is_offered() -> None:
-    listed, tools = (
-        calls("", ("bash", LIST, "9 4000 a.py")),
-        [*TOOLS, {"name": "outline"}],
-    )
+    listed = calls("", ("bash", LIST, "9 4000 a.py"))
+    tools = [*TOOLS, {"name": "outline"}]
     assert used(answer(user(REVIEW), *listed, tools=tools)) == [
         ("outline", {"path": "a.py"})
     ]
@@ -464,7 +460,8 @@ def test_the_compact_tool_is_called_once_and_what_came_of_it_is_said() -> None:
 
 def test_a_compaction_that_left_the_request_in_the_tail_is_seen() -> None:
     asked = user("Use the compact tool to compact our conversation")
-    old, new = summary("- [task] Read all"), summary("- [task] Read all\n- [done] a.py")
+    old = summary("- [task] Read all")
+    new = summary("- [task] Read all\n- [done] a.py")
     begun = answer(old, assistant("Yes."), asked)
     made = calls(words(begun), ("compact", used(begun)[0][1], "Compacted."))
     assert "is compacted" in words(answer(new, assistant("Yes."), asked, *made))

@@ -17,10 +17,8 @@ from offline_api.model import Habits
 from offline_api.model.names import search_command
 from tests.model_bodies import answer, assistant, calls, used, user, words
 
-RULE, CONSENT = (
-    "Never edit files under vendor/.",
-    "Yes, you may edit files under vendor/.",
-)
+RULE = "Never edit files under vendor/."
+CONSENT = "Yes, you may edit files under vendor/."
 RENAME = "Rename OLD to NEW everywhere and run the tests."
 DECIDED = "Decision: the tests are `python -m checks`."
 FOUND = calls(

@@ -87,7 +87,8 @@ def work(
     root: Path, mark: str, summarize: Any, *, compact_over: int = 12_000
 ) -> tuple[str, int]:
     """Run a small agent that clears all but two results and compacts by characters."""
-    api, workspace = client(), Workspace(root)
+    api = client()
+    workspace = Workspace(root)
     messages: list[Any] = [{"role": "user", "content": ASKED}]
     compactions = 0
 

@@ -129,7 +129,8 @@ def test_a_length_is_understood_in_both_languages(length: str):
 
 
 def test_each_sort_of_line_stands_under_its_heading_in_both_languages():
-    rule, wide = "Never edit vendor/.", Habits(summary=0.9, decisions=0.5)
+    rule = "Never edit vendor/."
+    wide = Habits(summary=0.9, decisions=0.5)
     for headings in (
         ("## File changes", "## Decisions", "## To do"),
         ("## 文件修改", "## 决策记录", "## 待办事项"),

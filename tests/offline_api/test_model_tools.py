@@ -19,7 +19,9 @@ def tool(
     return {"name": name, "description": told, "input_schema": schema}
 
 
-TEXT, LINE, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
+TEXT = {"type": "string"}
+LINE = {"type": "integer"}
+FLAG = {"type": "boolean"}
 FROM_ONE = {"type": "number", "description": "Line to start from (1-indexed)"}
 EDITS = {
     "type": "array",
@@ -142,7 +144,8 @@ def test_a_tool_that_lists_or_deletes_never_reads():
 
 
 def test_of_two_that_fit_the_name_decides_and_else_the_description():
-    fetch, look = tool("get", path=TEXT), tool("x", "Read a file.", path=TEXT)
+    fetch = tool("get", path=TEXT)
+    look = tool("x", "Read a file.", path=TEXT)
     assert hands_of([fetch, tool("read", path=TEXT)])["read_file"].name == "read"
     assert hands_of([fetch, look])["read_file"].name == "x"
 

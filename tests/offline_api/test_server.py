@@ -50,7 +50,8 @@ def test_an_answer_has_the_shape_of_the_api():
 
 
 def test_two_fresh_clients_give_the_same_bytes():
-    server, twin = Server(model), Server(model)
+    server = Server(model)
+    twin = Server(model)
     raw = json.dumps({"model": MODEL, "max_tokens": 9, "messages": HI}).encode()
     headers = {"x-api-key": "any"}
     first, again = (
@@ -150,7 +151,8 @@ def test_without_a_key_nobody_is_answered(headers: dict[str, str]):
 
 
 def test_an_error_names_its_request():
-    server, headers = Server(model), {"x-api-key": "any"}
+    server = Server(model)
+    headers = {"x-api-key": "any"}
     refused = server.answer("POST", "/v1/messages", headers, b"{")
     body = json.loads(refused.body)
     assert body["type"] == "error"

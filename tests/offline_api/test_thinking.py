@@ -40,7 +40,9 @@ def dropped(*messages: Body) -> list[Body]:
     )
 
 
-HI, MORE, END = user("Hi"), user("More"), user("End")
+HI = user("Hi")
+MORE = user("More")
+END = user("End")
 FIRST = thoughtful(request(HI))
 SECOND = thoughtful(request(HI, FIRST, MORE))
 WHOLE = request(HI, FIRST, MORE, SECOND, END)

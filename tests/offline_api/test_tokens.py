@@ -157,7 +157,8 @@ def test_a_setting_that_loses_the_cache_shows_in_the_parts(
         "system": "s",
         "messages": [{"role": "user", "content": "hi"}],
     }
-    old, new = lay_out(body).parts, lay_out({**body, **change}).parts
+    old = lay_out(body).parts
+    new = lay_out({**body, **change}).parts
     assert (
         next((i for i, (a, b) in enumerate(zip(old, new, strict=True)) if a != b), 4)
         == same
@@ -166,7 +167,8 @@ def test_a_setting_that_loses_the_cache_shows_in_the_parts(
 
 @pytest.mark.skipif(not FILES, reason=f"no session file in {FOLDER}")
 def test_growth_is_near_what_was_billed_in_real_sessions():
-    errors, crude = list[float](), list[float]()
+    errors = list[float]()
+    crude = list[float]()
     for path in FILES:
         session = sessions.load(path)
         for old, new in pairwise(session.requests):

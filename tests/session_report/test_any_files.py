@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_report.overview import each, overview
@@ -34,6 +34,7 @@ def row_of(folder: Path, session: str = "good") -> tuple[float, float]:
     return row["tokens"], row["dollars"]
 
 
+@settings(max_examples=20)
 @given(data=st.data())
 def test_spoiled_lines_leave_the_numbers_of_other_files(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -52,6 +53,7 @@ def test_spoiled_lines_leave_the_numbers_of_other_files(
     assert alone.exit_code in (0, 1), alone.stderr
 
 
+@settings(max_examples=20)
 @given(
     st.binary(max_size=300),
     st.sampled_from(["x.jsonl", "x.jsonl.zst", "session-x.json"]),

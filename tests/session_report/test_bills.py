@@ -63,7 +63,8 @@ def test_the_rules_alone_come_within_four_percent_of_the_bills(
 
 
 def test_the_recorded_bills_are_left_aside():
-    session, settings = run().session, run().settings
+    session = run().session
+    settings = run().settings
     late = replace(settings, threshold=settings.threshold_tokens + 700)
     frames = replay(session, late)
     assert {frame.billed_from for frame in frames} == {"recorded", "weighed"}

@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import session_report as sessions
+from agentlib.spending import dollars
 from session_report.one import responses
 from session_report.overview import ESTIMATED, STATED, UNCOUNTED, overview
 from session_report.report import of_overview
+from session_report.usages import calls_of
 from session_report.what_if import SMALL, window_of
 
 OPUS = "claude-opus-5-5"  # $4 a million tokens in, 5 and 8 written, 0.20 read, 20 out
@@ -104,6 +108,24 @@ def test_an_advisor_is_paid_beside_the_model_that_answers(tmp_path: Path) -> Non
     assert request.usage["output_tokens"] == 440, "the reply's own"
     models = {each["model"]: each["tokens"] for each in row["report"]["models"]}
     assert models["claude-opus-4-7"] == 50_900
+
+
+PARTS = st.lists(st.tuples(*[st.integers(0, 90_000)] * 4), min_size=1, max_size=4)
+
+
+@given(parts=PARTS, is_hour=st.booleans())
+def test_the_calls_of_a_response_cost_what_its_counts_cost(
+    parts: list[tuple[int, int, int, int]], is_hour: bool
+) -> None:
+    steps = [{"type": "message", **counts(*part)} for part in parts]
+    whole: Line = counts(*map(sum, zip(*parts, strict=True)))
+    written_for = "1h" if is_hour else "5m"
+    count = whole["cache_creation_input_tokens"]
+    whole["cache_creation"] = {f"ephemeral_{written_for}_input_tokens": count}
+    last, earlier, beside = calls_of({**whole, "iterations": steps}, OPUS)
+    assert beside == []
+    paid = sum(dollars(call, OPUS) for call in (last, *earlier))
+    assert paid == pytest.approx(dollars(whole, OPUS))
 
 
 def test_a_prompt_is_that_of_the_last_call_and_not_their_sum(tmp_path: Path) -> None:

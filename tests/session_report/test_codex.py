@@ -294,7 +294,8 @@ def test_a_record_and_its_count_are_one_bill(
 ) -> None:
     lines = list[Line]()
     for number, minute in enumerate((1, 3)):
-        used, total = usage(1_000, 50), usage(1_000 * (number + 1), 50 * (number + 1))
+        used = usage(1_000, 50)
+        total = usage(1_000 * (number + 1), 50 * (number + 1))
         both = [
             record(minute + 0.3, f"r{number}", used),
             bill(minute + 0.3, {**used, **more}, total),

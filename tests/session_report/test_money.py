@@ -2,17 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 import session_report as sessions
 from agentlib.cli.render import bill_line
 from agentlib.session_file import summed
 from agentlib.settings import Settings
-from agentlib.spending import Cap, dollars, priced
+from agentlib.spending import Cap, NoPrice, dollars, own_prices, priced
 from agentlib.transcripts import Session
 from session_report.overview import overview
 from session_report.policies import judge
@@ -20,7 +21,9 @@ from session_report.report import of_overview
 from session_report.what_if import window_of
 from windtunnel.runner import Run
 
-OPUS, HAIKU = "claude-opus-5-5", "claude-haiku-5-5"
+OPUS = "claude-opus-5-5"
+HAIKU = "claude-haiku-5-5"
+OWN = "a-model-of-ones-own"
 M = 1_000_000
 HOUR = {"ephemeral_1h_input_tokens": M, "ephemeral_5m_input_tokens": 0}
 PART = {"ephemeral_1h_input_tokens": M // 4, "ephemeral_5m_input_tokens": 3 * M // 4}
@@ -53,6 +56,9 @@ TABLE = {
         usage(new=M, server_tool_use={"web_search_requests": 7}),
         4.07,
     ),
+    # a model whose price the person names: 1 in, 2 out, 0.10 read, 3 and 4.80 written
+    "an own price": (OWN, usage(M, M, M, M), 6.1),
+    "an hour at an own price": (OWN, usage(written=M, cache_creation=HOUR), 4.8),
     # Haiku 5.5: 0.10 in, 0.50 out; above 100,000 tokens of prompt five times that
     "a short prompt": (HAIKU, usage(new=50_000, out=10_000), 0.01),
     "a long prompt": (HAIKU, usage(new=200_000, out=10_000), 0.125),
@@ -127,11 +133,43 @@ WAYS: dict[str, Callable[[Any, str, Path], float]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _own_price() -> Iterator[None]:
+    with own_prices([(OWN, "1,2,0.1,3")]):
+        yield
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("case", TABLE)
 def test_a_usage_costs_the_same_on_every_way(case: str, way: str, tmp_path: Path):
     model, bill, price = TABLE[case]
     assert WAYS[way](bill, model, tmp_path) == pytest.approx(price, abs=1e-4)
+
+
+STEP = {"type": "message"}
+ADVICE = {"type": "advisor_message", "model": "claude-opus-4-7"}
+CALLS = {
+    "two calls": (usage(2 * M), [{**STEP, **usage(M)}] * 2, 8.0),
+    "two calls that write for an hour": (
+        usage(written=2 * M, cache_creation={"ephemeral_1h_input_tokens": 2 * M}),
+        [{**STEP, **usage(written=M)}] * 2,
+        16.0,
+    ),
+    "an adviser beside": (
+        usage(M),
+        [{**STEP, **usage(M)}, {**ADVICE, **usage(M)}],
+        9.0,
+    ),
+}
+"""A name -> the counts of a response, the calls that it bills, and their price."""
+
+
+@pytest.mark.parametrize("way", [by_the_report, by_models_in_the_report])
+@pytest.mark.parametrize("case", CALLS)
+def test_all_calls_of_a_response_are_paid(case: str, way: Any, tmp_path: Path):
+    counted, steps, price = CALLS[case]
+    bill = {**counted, "iterations": steps}
+    assert way(bill, OPUS, tmp_path) == pytest.approx(price, abs=1e-4)
 
 
 def test_a_policy_is_judged_by_the_same_prices(tmp_path: Path):
@@ -143,3 +181,14 @@ def test_a_policy_is_judged_by_the_same_prices(tmp_path: Path):
     sizes = frame[["read", "written", "uncached"]].sum()
     low = (sizes["written"] * 5 + sizes["uncached"] * 4 + sizes["read"] * 0.2) / M + 20
     assert frame["dollars"].sum() == pytest.approx(low, abs=0.01)
+
+
+@pytest.mark.parametrize("model", ["my-claude-opus-5-5", "not claude-opus-5-5", "x"])
+def test_another_model_has_no_price_anywhere(model: str, tmp_path: Path):
+    bill = usage(new=M, out=M)
+    for name in ("dollars", "priced", "the cap of a live run", "a run of the lessons"):
+        with pytest.raises(NoPrice):
+            WAYS[name](bill, model, tmp_path)
+    report = of_overview(overview([written(bill, model, tmp_path)], jobs=1))
+    [row] = report["models"]
+    assert pandas.isna(row["dollars"])

@@ -72,7 +72,8 @@ def test_the_dollars_have_the_price_of_reading_again_what_is_needed(session: Ses
         for bill in bills(session, frames)
         for usage in bill.usages
     )
-    rate, missing = rates(PRICED_AS), needs(frames)
+    rate = rates(PRICED_AS)
+    missing = needs(frames)
     tokens = sum(need.tokens for need in missing)
     prompts = sum(
         f.prompt_tokens for f, n in zip(frames, missing, strict=True) if n.outputs
@@ -97,7 +98,8 @@ def test_clearing_costs_the_same_by_settings_and_as_a_policy(
 
 
 def test_a_summary_that_a_policy_puts_in_is_billed_once():
-    session, asked = play(generated(3), KEEPS_ALL).session, [0]
+    session = play(generated(3), KEEPS_ALL).session
+    asked = [0]
 
     def summarises(messages: list[Message], idle: float) -> list[Message]:
         asked[0] += 1

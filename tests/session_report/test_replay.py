@@ -65,7 +65,8 @@ def recorded(folder: Path, settings: Settings) -> Session:
     for n in range(FILES):
         lines = "\n".join(f"line {i} of file {n}" for i in range(120))
         (folder / f"file{n}.txt").write_text(lines, encoding="utf-8", newline="\n")
-    clock, workspace = Clock(), Workspace(folder)
+    clock = Clock()
+    workspace = Workspace(folder)
     session = Session.create(
         folder / "sessions", settings=settings, session_id="recorded", clock=clock
     )
@@ -117,7 +118,8 @@ def test_the_recording_has_what_it_should(
     assert len(done) >= 3
     assert {c.trigger for c in done} == {"auto", "manual"}
     assert any(c.focus == "the pause" for c in done)
-    settings, steps = session.settings, [f.step for f in frames]
+    settings = session.settings
+    steps = [f.step for f in frames]
     assert any(c.focus == "file1.txt" for c in done) == settings.manual
     assert len({r for s in steps for r in s.cleared}) >= 10 or settings.micro == "off"
     split = [s for s in steps if s.compaction == "auto" and s.texts and s.kept[0] == 0]
@@ -259,7 +261,8 @@ def test_the_table_has_the_prompt_that_was_compacted_and_the_request_for_its_sum
     session: Session, frames: list[Frame]
 ) -> None:
     rows = table(frames)
-    quiet, done = rows[rows["compaction"].isna()], rows[rows["compaction"].notna()]
+    quiet = rows[rows["compaction"].isna()]
+    done = rows[rows["compaction"].notna()]
     assert not quiet["replaced_tokens"].any()
     assert not quiet["summary_request"].any()
     asked = [max(map(prompt_tokens, c.usage), default=0) for c in session.compactions]

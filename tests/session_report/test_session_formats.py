@@ -68,10 +68,8 @@ def test_each_byte_of_a_file_is_told_to_progress(tmp_path: Path) -> None:
         told = list[int]()
         sessions.load(tmp_path / "theirs.jsonl", told.append)
         assert sum(told) == (tmp_path / "theirs.jsonl").stat().st_size, name
-    ours, told = (
-        Session.create(tmp_path, settings=Settings(), session_id="s"),
-        list[int](),
-    )
+    ours = Session.create(tmp_path, settings=Settings(), session_id="s")
+    told = list[int]()
     ours.say("Fix it.", at=1)
     assert sessions.load(tmp_path / "s.jsonl", told.append).history == ours.history
     assert sum(told) == (tmp_path / "s.jsonl").stat().st_size
@@ -82,7 +80,8 @@ def test_each_byte_of_a_file_is_told_to_progress(tmp_path: Path) -> None:
 def test_whatever_stands_in_a_field_the_file_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
 ) -> None:
-    lines, folder = EXAMPLES[name], tmp_path_factory.mktemp("spoiled")
+    lines = EXAMPLES[name]
+    folder = tmp_path_factory.mktemp("spoiled")
     number = data.draw(st.integers(0, len(lines) - 1))
     path = data.draw(st.sampled_from([*places(lines[number])]))
     junk = data.draw(st.sampled_from(JUNK))

@@ -309,7 +309,8 @@ def test_a_model_without_a_price_has_tokens_and_no_dollars(tmp_path: Path) -> No
 def test_dollars_and_tokens_are_of_the_responses_that_have_a_price(
     tmp_path: Path,
 ) -> None:
-    home, page = projects(tmp_path), tmp_path / "page.html"
+    home = projects(tmp_path)
+    page = tmp_path / "page.html"
     report = shareable(of_overview(overview([home], jobs=1)))
     first, *_ = answer(report)
     assert "for 10 of 11 responses, 2 sessions, 1 subagent; 1 have no price" in first
@@ -408,7 +409,8 @@ def long_sessions(folder: Path, count: int) -> Path:
     """Sessions whose prompts grow by 12,000 tokens a turn, up to 180,000. Each begins
     elsewhere."""
     for number in range(count):
-        lines, size = [words(0, "Begin.")], 4_000 + 9_000 * number
+        lines = [words(0, "Begin.")]
+        size = 4_000 + 9_000 * number
         for turn in range(1, 15):
             call = {
                 **use(f"t{turn}", "Bash"),
@@ -435,6 +437,23 @@ def test_a_lower_threshold_is_set_by_one_line_of_claude_code(tmp_path: Path) -> 
     assert rows[["low", "high"]].isna().all(axis=None), "three sessions have no band"
     assert rows["dollars"].is_monotonic_increasing
     assert "window 300,000" not in rows.index, "no session fills it"
+
+
+def test_settings_of_yours_are_answered_first(tmp_path: Path) -> None:
+    folder = long_sessions(tmp_path, 2)
+    asked = lines_on_settings(folder, "--threshold", 92_000)
+    assert [line.split()[0] for line in asked] == ["With", "Too"]
+    assert [line.split()[0] for line in lines_on_settings(folder, "--what-if")] == [
+        "Too"
+    ]
+
+
+def lines_on_settings(folder: Path, *options: Any) -> list[str]:
+    answered = run(folder, *options).stdout.partition("\n--tables")[0]
+    lines = [line.replace("\n", " ") for line in answered.split("\n- ")]
+    return [
+        line for line in lines if line.startswith(("With your settings", "Too few"))
+    ]
 
 
 def test_only_what_is_surely_cheaper_is_advised(tmp_path: Path) -> None:
@@ -502,7 +521,8 @@ def test_without_texts_no_word_of_a_session_comes_out(tmp_path: Path) -> None:
     envelope = {
         n: n for n in ("cwd", "gitBranch", "version", "slug", "requestId", "sessionId")
     }
-    seen, lines = list[str](), [{**line, **envelope} for line in a_day()]
+    seen = list[str]()
+    lines = [{**line, **envelope} for line in a_day()]
     mcp = {
         **use("t7", "mcp__geheim__werkzeug"),
         "input": {"file_path": "/geheim/ort.py"},
@@ -563,7 +583,8 @@ class Tags(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.open, self.addresses = list[str](), list[str]()
+        self.open = list[str]()
+        self.addresses = list[str]()
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
@@ -593,7 +614,8 @@ def test_the_page_is_whole_and_loads_nothing(tmp_path: Path) -> None:
 def test_the_picture_of_one_session_has_its_turns_and_what_happened_in_them(
     tmp_path: Path,
 ) -> None:
-    path, page = written(tmp_path, *a_day()), tmp_path / "report.html"
+    path = written(tmp_path, *a_day())
+    page = tmp_path / "report.html"
     run(path, "--html", page)
     shown = page.read_text(encoding="utf-8")
     assert "prompts, the largest of" in shown
@@ -609,7 +631,8 @@ def test_the_picture_of_one_session_has_its_turns_and_what_happened_in_them(
 
 
 def test_one_session_is_named_and_so_is_its_compaction(tmp_path: Path) -> None:
-    path, page = written(tmp_path / "shop", *a_day()), tmp_path / "report.html"
+    path = written(tmp_path / "shop", *a_day())
+    page = tmp_path / "report.html"
     run(path, "--html", page)
     shown = page.read_text(encoding="utf-8")
     assert "<h1>theirs · 2026-01-01 · shop</h1>" in shown
@@ -735,7 +758,7 @@ def test_an_id_that_nobody_has_leads_to_the_nearest(tmp_path: Path) -> None:
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     path = written(tmp_path, *a_day())
-    for form in (["--json"], ["--tables"], []):
+    for form in (["--json"], []):
         command = [sys.executable, "-m", "session_report", str(path), *form]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -813,11 +836,9 @@ def tables() -> dict[Path, Any]:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such links and pipes")
 def test_a_page_goes_through_a_link_and_into_a_pipe(tmp_path: Path) -> None:
-    path, page, link = (
-        written(tmp_path, *a_day()),
-        tmp_path / "a.html",
-        tmp_path / "b.html",
-    )
+    path = written(tmp_path, *a_day())
+    page = tmp_path / "a.html"
+    link = tmp_path / "b.html"
     page.write_text("old")
     link.symlink_to(page)
     assert run(path, "--html", link).exit_code == 0

@@ -109,7 +109,8 @@ def test_results_between_the_lines_of_a_response_are_one_message_after_it(
     tmp_path: Path,
 ) -> None:
     a, b, c = (reply("msg_1", use(name)) for name in ("t1", "t2", "t3"))
-    ra, rc = user("ra", [result("t1", "one")]), user("rc", [result("t3", "three")])
+    ra = user("ra", [result("t1", "one")])
+    rc = user("rc", [result("t3", "three")])
     rb = user("rb", [result("t2", "two"), text("and hurry")])
     end = reply("msg_2", text("done"))
     session = load(tmp_path, user("u", "go"), a, ra, b, c, rc, rb, end)

@@ -111,7 +111,9 @@ def test_what_cannot_be_recorded_is_an_error():
 
 
 def test_a_chart_makes_pngs_again_after_the_recording():
-    chart, sheet, pictures = framed()[0], Sheet(), []
+    chart = framed()[0]
+    sheet = Sheet()
+    pictures = []
     with recording(sheet, pictures):
         chart.png()
     assert pictures == [sheet.picture(chart)]

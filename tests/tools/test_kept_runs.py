@@ -60,7 +60,8 @@ def test_a_function_of_a_notebook_or_of_another_function_has_no_key(monkeypatch:
     def mine(messages: Any) -> Any:
         return messages
 
-    mine.__module__, mine.__qualname__ = "__main__", "mine"
+    mine.__module__ = "__main__"
+    mine.__qualname__ = "mine"
     monkeypatch.setattr("__main__.mine", mine, raising=False)
     for value in (layer, mine, partial(mine), [mine], (n for n in ()), lambda: 0):
         assert key(value) == ""

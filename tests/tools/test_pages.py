@@ -118,7 +118,8 @@ def test_every_link_of_the_site_leads_to_a_file_and_to_a_place_in_it(site: Path)
 
 def test_every_page_can_be_reached_from_the_front_page(site: Path):
     links = {name: set(TARGET.findall(text)) for name, text in texts(site).items()}
-    reached, new = set[str](), {"index.html"}
+    reached = set[str]()
+    new = {"index.html"}
     while new:
         reached |= new
         new = {link.partition("#")[0] for name in new for link in links[name]} & set(

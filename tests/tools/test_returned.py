@@ -71,6 +71,18 @@ def hand_in(place: Path, sources: dict[str, str]) -> None:
     nbformat.write(notebook, place)
 
 
+def with_a_cell_before(place: Path) -> None:
+    """Write lesson 01 with an answer that needs a cell before its own."""
+    notebook = nbformat.read(LESSON, as_version=4)
+    at = next(
+        n for n, cell in enumerate(notebook.cells) if 'check("01.1"' in cell.source
+    )
+    notebook.cells[at].source = CHARS.replace("4\n", "four\n")
+    notebook.cells.insert(at, nbformat.v4.new_code_cell("four = 4"))
+    place.parent.mkdir(parents=True)
+    nbformat.write(notebook, place)
+
+
 def table(place: Path, **options: float) -> dict[tuple[str, str], str]:
     """Run the command. Return the result of each student and exercise."""
     file = place.with_suffix(".csv")
@@ -103,7 +115,9 @@ check("01.2", rings)"""
     (place / "dora/01_estimation.ipynb").write_text("{broken")
     (place / "eve").mkdir()
     (place / "eve/01_estimation.ipynb").symlink_to(LESSON)
+    with_a_cell_before(place / "fay/01.ipynb")
     results = table(place)
+    assert results["fay", "01.1"] == "passed"
     assert results["ada", "01.1"] == results["dora", "01.1"] == "passed"
     assert results["ada", "01.2"] == NOT_TRIED
     assert results["bob", "01.1"] not in ("passed", NOT_TRIED)
@@ -125,16 +139,3 @@ def test_a_file_that_never_ends_keeps_what_it_had(tmp_path: Path):
 
 def test_a_text_from_a_student_is_no_formula_and_moves_no_cursor():
     assert returned.one_line("=HYPERLINK(1)\x1b[2J\nx") == "'=HYPERLINK(1) [2J x"
-
-
-def test_a_cell_before_the_exercise_runs_if_the_answer_needs_it(tmp_path: Path):
-    notebook = nbformat.read(LESSON, as_version=4)
-    at = next(
-        n for n, cell in enumerate(notebook.cells) if 'check("01.1"' in cell.source
-    )
-    notebook.cells[at].source = CHARS.replace("4\n", "four\n")
-    notebook.cells.insert(at, nbformat.v4.new_code_cell("four = 4"))
-    place = tmp_path / "submitted"
-    (place / "ada").mkdir(parents=True)
-    nbformat.write(notebook, place / "ada/01.ipynb")
-    assert table(place)["ada", "01.1"] == "passed"

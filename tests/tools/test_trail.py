@@ -42,7 +42,8 @@ def test_places_share_a_run_only_if_their_settings_make_the_same_one(bench):
             settings = settings_at(
                 shown.starts, {**positions(start), "preset": preset, **moved}
             )
-            kept, frames = data["runs"][run], shown.source.frames(settings)
+            kept = data["runs"][run]
+            frames = shown.source.frames(settings)
             assert {**kept, **judged(shown.source.tried(settings))} == kept
             assert (kept["turns"], kept["why"]) == (
                 len(frames),

@@ -13,7 +13,8 @@ from course import yours
 from tools import my_agent, reset, workbook
 from tools.imports import MOVED, renamed
 
-WALL, COMPACT = "00_the_wall.ipynb", "03_auto_compact.ipynb"
+WALL = "00_the_wall.ipynb"
+COMPACT = "03_auto_compact.ipynb"
 AS_IT_CAME = "turn = None  # 猜 first\n"
 
 

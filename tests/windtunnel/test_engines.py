@@ -69,7 +69,8 @@ def test_an_engine_says_whose_it_is(name):
 
 
 def test_results_are_cleared_by_their_tokens_and_only_if_that_is_enough():
-    small, large = conversation(20, size=300), conversation(9, size=6_000)
+    small = conversation(20, size=300)
+    large = conversation(9, size=6_000)
     assert step("cleared_by_tokens", small).texts == {}  # 20 results, 2,000 tokens
     assert [*step("cleared_by_tokens", large, FULL).texts][:2] == [
         "toolu_0",
@@ -83,7 +84,8 @@ def test_results_are_cleared_by_their_tokens_and_only_if_that_is_enough():
 
 
 def test_results_are_cleared_oldest_first_down_to_a_share_of_the_threshold():
-    messages, meter = conversation(20, size=2_000), TokenMeter()
+    messages = conversation(20, size=2_000)
+    meter = TokenMeter()
     weight = meter.estimate(messages)
     roomy, full = (replace(SETTINGS, threshold=n) for n in (weight + 1, weight - 1))
     assert step("cleared_to_a_target", messages, roomy).texts == {}
@@ -122,7 +124,8 @@ def test_a_large_result_leaves_a_preview_once_it_was_seen():
 
 
 def test_long_arguments_lose_their_end_and_stay_valid():
-    text, edits = prose(2_000), [{"old": "a", "new": "b"}]
+    text = prose(2_000)
+    edits = [{"old": "a", "new": "b"}]
     calls = [
         use("a", "write_file", path="a.py", content=text),
         use("b", "edit", edits=edits),
@@ -204,13 +207,15 @@ def test_without_a_summary_no_model_is_asked():
 
 
 def test_a_third_of_the_threshold_stays():
-    messages, full = conversation(30), replace(SETTINGS, threshold=9_000)
+    messages = conversation(30)
+    full = replace(SETTINGS, threshold=9_000)
     kept = step("newest_third", messages, full).view[1:]
     assert 0.22 * 9_000 < TokenMeter().estimate(kept) <= 0.3 * 9_000
 
 
 def test_the_persons_words_stay_word_for_word_and_nothing_else():
-    first, second = user("Begin each file with '# Ada'."), user("Now the tests.")
+    first = user("Begin each file with '# Ada'.")
+    second = user("Now the tests.")
     work = [m for n in range(9) for m in reading(n)]
     messages = [
         first,
@@ -300,9 +305,11 @@ def test_the_newest_plan_comes_back_as_it_was_written():
 
 
 def test_the_summary_is_asked_for_ahead_and_put_in_at_the_threshold():
-    meter, asked = TokenMeter(), []
+    meter = TokenMeter()
+    asked = []
     settings = replace(SETTINGS, threshold=4_000)
-    messages, outcomes = conversation(1), []
+    messages = conversation(1)
+    outcomes = []
     for n in range(1, 16):
         done = step("prepared", messages, settings, meter=meter, asked=asked)
         outcomes.append((len(asked), done.compaction))
@@ -316,7 +323,8 @@ def test_the_summary_is_asked_for_ahead_and_put_in_at_the_threshold():
 
 
 def test_after_three_refills_it_stops_and_says_so():
-    meter, outcomes = TokenMeter(), []
+    meter = TokenMeter()
+    outcomes = []
     messages = conversation(2, size=4_000)
     for n in range(2, 8):
         done = step("stops_refilling", messages, FULL, meter=meter)
@@ -328,13 +336,15 @@ def test_after_three_refills_it_stops_and_says_so():
 
 
 def test_a_cold_cache_halves_the_threshold():
-    messages, settings = conversation(12), replace(SETTINGS, threshold=6_000)
+    messages = conversation(12)
+    settings = replace(SETTINGS, threshold=6_000)
     assert step("when_cold", messages, settings, idle=10.0).compaction is None
     assert step("when_cold", messages, settings, idle=9_999.0).compaction == "auto"
 
 
 def test_rates_are_learned_from_bills_in_small_steps():
-    meter, messages = TokenMeter(), conversation(12)
+    meter = TokenMeter()
+    messages = conversation(12)
     meter.observe(messages[:1], {"input_tokens": 10})
     meter.observe(messages, {"input_tokens": 10_000})  # about twice the guess
     sizes = [

@@ -233,7 +233,8 @@ def at(cost: float, kept: float, wide: float = 2.0) -> Spread:
 
 
 def test_overlapping_spreads_are_called_equal_and_beat_nobody():
-    a, b = at(50, 90), at(53, 88)
+    a = at(50, 90)
+    b = at(53, 88)
     assert compared(a, b) == EQUAL
     assert not beats(a, b)
     assert compared(a, at(60, 90)) == "cheaper; kept not to be told apart"
@@ -255,7 +256,8 @@ def test_the_front_is_what_nobody_beats_in_both_means():
 
 def test_a_spread_is_wider_with_fewer_tasks():
     rows = [dict.fromkeys(judge.spreads.MEASURES, n % 2) for n in range(40)]
-    few, many = spread(rows[:4]).kept, spread(rows).kept
+    few = spread(rows[:4]).kept
+    many = spread(rows).kept
     assert few[0] == many[0] == 0.5
     assert few[2] - few[1] > 2 * (many[2] - many[1])
 

@@ -41,7 +41,8 @@ def test_every_engine_that_no_task_of_the_judge_shows_has_tasks_or_a_reason():
 @pytest.mark.parametrize("name", NEEDED)
 def test_the_tasks_made_for_an_engine_tell_it_from_the_courses_own(name):
     means = stored()
-    own, other = means.loc[(name, BESIDE)], means.loc[(name, name)]
+    own = means.loc[(name, BESIDE)]
+    other = means.loc[(name, name)]
     assert SHOWN[name](own, other)
     assert not SHOWN[name](own, own)
 
@@ -64,10 +65,8 @@ def test_the_stored_table_is_what_the_runs_give(name):
 
 
 def test_a_plan_that_was_put_back_is_lost_with_the_second_compaction():
-    once, twice = (
-        played("plan_put_back", "plan_put_back", 3),
-        played("plan_put_back", "plan_put_back", 4),
-    )
+    once = played("plan_put_back", "plan_put_back", 3)
+    twice = played("plan_put_back", "plan_put_back", 4)
     assert [len(run.session.compactions) for run in (once, twice)] == [1, 2]
     assert [plan_left(run) for run in (once, twice)] == [1, 0]
     assert plan_left(played("identical_once", BESIDE, 0)) == 0

@@ -146,7 +146,8 @@ def test_a_loop_runs_the_agent():
 
 
 def test_a_learners_loop_asks_for_no_cache_and_is_billed_without_it():
-    plainly, marked = play(TRACE, OFF, loop=plain), play(TRACE, OFF)
+    plainly = play(TRACE, OFF, loop=plain)
+    marked = play(TRACE, OFF)
     assert plainly.sizes == marked.sizes
     assert not any(usage["cache_read_input_tokens"] for usage in plainly.usages)
     assert plainly.dollars(MODEL) > marked.dollars(MODEL)
@@ -328,9 +329,9 @@ def test_a_summariser_asks_and_may_fail():
     assert [made.failure for made in run.session.compactions][:2] == ["not today", None]
     assert run.checks["done"]
     nothing = play(TRACE, TIGHT, summarize=lambda messages, focus, ask: "")
-    assert {made.failure for made in nothing.session.compactions} == {
-        "the summary is empty"
-    }
+    failures = {made.failure for made in nothing.session.compactions}
+    assert len(failures) == 1
+    assert "empty" in failures.pop()
 
 
 # -- a function that raises ------------------------------------------------------------

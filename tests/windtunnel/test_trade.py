@@ -89,6 +89,7 @@ def test_a_policy_has_its_dot_at_its_means_and_lines_to_the_ends_of_its_interval
     ends = {tuple(map(tuple, line.get_xydata())) for line in axes.lines}
     assert {((70.0, 2.0), (85.0, 2.0)), ((80.0, 0.0), (80.0, 3.0))} <= ends
     assert {text.get_text() for text in axes.texts} == {"presets", "yours"}
-    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    (left, right) = axes.get_xlim()
+    (low, high) = axes.get_ylim()
     assert left < 70 < 110 < right
     assert low < 0 < 10 < high

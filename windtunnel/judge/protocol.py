@@ -54,10 +54,8 @@ def guarded(engine: ContextEngine, seconds: float = SECONDS) -> ContextEngine:
     def step(now: Now) -> Step:
         before = deepcopy(now.messages)
         try:
-            with (
-                limited(seconds),
-                redirect_stdout(sys.stderr),
-            ):  # stdout is for the verdict
+            # stdout is for the verdict.
+            with limited(seconds), redirect_stdout(sys.stderr):
                 done: Step = named(asked, passes=(NoEngine,))(now)
         except TimeOver as error:
             raise failed(engine, f"took more than {seconds:g} s", error) from None

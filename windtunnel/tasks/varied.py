@@ -181,7 +181,8 @@ def chapters(seed: int, count: int = 5) -> Scenario:
     After each folder one can see how many of the facts are left.
     """
     rng = Random(f"chapters {seed}")
-    files, facts = dict[str, str](), tuple[str, ...]()
+    files = dict[str, str]()
+    facts = tuple[str, ...]()
     folders = words(rng, count)
     for folder in folders:
         files |= _files(rng, folder)
@@ -235,7 +236,8 @@ def rename(rng: Random, name: str) -> Scenario:
     For some seeds the person forbids to touch one folder.
     """
     package, *nouns = words(rng, rng.randint(4, 8))
-    old, new = f"{nouns[0].upper()}_LIMIT", f"{nouns[0].upper()}_CEILING"
+    old = f"{nouns[0].upper()}_LIMIT"
+    new = f"{nouns[0].upper()}_CEILING"
     files = renaming_project(rng, package, nouns, old)
     prompts = [rng.choice(_RENAME).format(old, new)]
     rule = rng.choice(_NEVER) if rng.random() < 0.6 else ""

@@ -56,7 +56,9 @@ class Scripted(Model):
     def __init__(
         self, steps: int = STEPS, tool: str = "read", last: Any = None
     ) -> None:
-        self.steps, self.tool, self.last = steps, tool, last
+        self.steps = steps
+        self.tool = tool
+        self.last = last
 
     def answer(self, given: Any, settings: Any) -> Any:
         items = [{"content": given}] if isinstance(given, str) else given

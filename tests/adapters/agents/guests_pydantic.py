@@ -99,7 +99,8 @@ def taken_up_twice(capabilities: list[Any]) -> list[str]:
 
 
 def delegated(capabilities: list[Any]) -> list[str]:
-    helper, boss = agent(capabilities), agent(capabilities)
+    helper = agent(capabilities)
+    boss = agent(capabilities)
 
     @boss.tool_plain
     async def ask_helper(question: str) -> str:

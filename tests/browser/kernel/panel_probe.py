@@ -71,8 +71,10 @@ def moved(panel: Any, values: dict[str, Any]) -> tuple[str, list[Any], str]:
     A bench is moved a control at a time, because its presets and trials move the
     others.
     """
-    sheet, pictures = Sheet(), list[Any]()
-    draw, panel.draw = panel.draw, getattr(panel.draw, "__wrapped__", panel.draw)
+    sheet = Sheet()
+    pictures = list[Any]()
+    draw = panel.draw
+    panel.draw = getattr(panel.draw, "__wrapped__", panel.draw)
     with recording(sheet, pictures):
         if isinstance(panel, WhatIf):
             panel.turns.clear()  # or a trial made before would draw nothing again

@@ -162,7 +162,9 @@ def bare(source: str) -> str:
     function = [
         node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)
     ][-1]
-    function.name, function.returns, function.decorator_list = "function", None, []
+    function.name = "function"
+    function.returns = None
+    function.decorator_list = []
     for node in ast.walk(function):
         if isinstance(node, ast.arg):
             node.annotation = None
@@ -196,7 +198,8 @@ def solution(notebook: NotebookNode, place: int) -> str:
 def with_solutions(notebook: NotebookNode) -> list[str]:
     """Return the lesson's code, each exercise followed by its solution and its
     check."""
-    places, sources = stubs(notebook).values(), []
+    places = stubs(notebook).values()
+    sources = []
     for place, cell in enumerate(notebook.cells):
         sources += [cell.source] if cell.cell_type == "code" else []
         if place in places:
@@ -224,7 +227,9 @@ def run(cells: Sequence[str], folder: Path, patch: pytest.MonkeyPatch) -> Outcom
     They run in this process, so that lessons share what they import and the runs of
     their agents.
     """
-    judge, pick, outcome = lessons.check, lessons.use, Outcome()
+    judge = lessons.check
+    pick = lessons.use
+    outcome = Outcome()
 
     def check(name: str, answer: Any) -> Any:
         verdict = judge(name, answer)

@@ -32,7 +32,8 @@ def compact(now):
     messages = step.applied(now.messages)
     if now.reason == "auto" and not now.is_full(now.meter.estimate(messages)):
         return step
-    summary, archive = now.summarize(messages, now.focus), now.archive()
+    summary = now.summarize(messages, now.focus)
+    archive = now.archive()
     top = summary_message(summary, archive, active_request(messages))
     return now.compacted(newest_stay(messages, top), archive, after=step)
 
@@ -63,7 +64,8 @@ def test_its_links_to_the_museum_are_headings_there():
 
 
 def test_the_walls_come_where_the_hour_says():
-    off, cleared = play(REVIEW, room.OFF), play(REVIEW, room.CLEARS, engine=clears)
+    off = play(REVIEW, room.OFF)
+    cleared = play(REVIEW, room.CLEARS, engine=clears)
     assert off.turns == 10
     assert cleared.turns > 3 * off.turns
     assert off.refused

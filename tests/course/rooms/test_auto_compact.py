@@ -204,7 +204,8 @@ RIGHT = {
 
 
 class TestAutoCompact(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT
 
 
 START = replace(

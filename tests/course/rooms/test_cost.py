@@ -200,7 +200,8 @@ TABLES = {"nothing": paid(0, 100_000), "alive": paid(2_100_000, 0)}
 
 
 class TestCost(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT
     panels: ClassVar = {
         "compacting": lambda: compacting_panel(OPUS, lambda left, *_: 50 * left),
         "alive": lambda: alive_panel(OPUS, lambda pause, *_: 900 - pause, [700.0]),
@@ -240,7 +241,8 @@ def test_a_compaction_pays_when_the_formula_says_so_whatever_its_size(
 
 def test_an_edit_whose_dollars_are_not_back_by_the_end_says_so_in_words():
     session = play(generated(0), KEEPS_ALL).session
-    kept, last = billed(session), len(session.requests)
+    kept = billed(session)
+    last = len(session.requests)
     edit = partial(clear, keep_recent=3)
     assert by_the_bill(session, kept, edit, last)[2] == "more than the 1 left"
 

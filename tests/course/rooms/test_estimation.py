@@ -107,7 +107,8 @@ RIGHT = {
 
 
 class TestEstimation(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT
     panels: ClassVar = {"the alarm": estimation_panel}
 
 

@@ -241,7 +241,8 @@ RIGHT = {
 
 
 class TestHeadAndTail(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT
 
 
 def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again():

@@ -113,7 +113,8 @@ def edits_too(messages):
 def as_a_loop(messages):
     replies = [message for message in messages if message["role"] == "assistant"]
     is_answered = len(messages) > 1
-    words, found = [], False
+    words = []
+    found = False
     for block in replies[-1]["content"] if is_answered else []:
         if block["type"] == "tool_use" and block["name"] == "compact":
             found = True
@@ -123,7 +124,8 @@ def as_a_loop(messages):
 
 def as_two_lists(messages, summarize):
     at = last_assistant(messages)
-    old, new = messages[:at], messages[at:]
+    old = messages[:at]
+    new = messages[at:]
     return [summary_message(summarize(old), "t", active_request(messages)), *new]
 
 
@@ -294,4 +296,5 @@ RIGHT = {
 
 
 class TestManualCompact(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT

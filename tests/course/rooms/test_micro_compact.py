@@ -131,7 +131,8 @@ def with_a_loop(messages, keep_recent=3, min_chars=100):
 
 def rebuilt(messages, keep_recent=3, min_chars=100):
     """The same view, put together from the oldest results one after the other."""
-    names, unseen = tool_names(messages), messages[last_assistant(messages) + 1 :]
+    names = tool_names(messages)
+    unseen = messages[last_assistant(messages) + 1 :]
     ids = [b["tool_use_id"] for m in messages for b in of_type(m, "tool_result")]
     new = sum(len(of_type(m, "tool_result")) for m in unseen)
     old = set(ids[: max(0, len(ids) - max(keep_recent, new))])
@@ -150,10 +151,8 @@ def rebuilt_results(messages, keep_recent, min_chars=100):
 
 
 def three_keys(messages, keep_recent, min_chars=100):
-    view, names = (
-        clear(messages, keep_recent=keep_recent, min_chars=min_chars),
-        ("type", "content"),
-    )
+    view = clear(messages, keep_recent=keep_recent, min_chars=min_chars)
+    names = ("type", "content")
     for old, new in zip(messages, view, strict=True):
         if new is not old:
             new["content"] = [
@@ -281,14 +280,13 @@ RIGHT = {
 
 
 class TestMicroCompact(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT
 
 
 def test_clearing_runs_the_task_again_when_a_slider_is_let_go():
-    start, task = (
-        Settings(auto=False, manual=False, keep_recent=5),
-        rename(Random(2), "rename"),
-    )
+    start = Settings(auto=False, manual=False, keep_recent=5)
+    task = rename(Random(2), "rename")
     panel = clearing_panel(task, start)
     assert panel.text == run_sentence(play(task, start))
     before = panel.png
@@ -321,7 +319,8 @@ def test_what_the_fold_says_of_other_ways_to_clear_holds():
 
 
 def test_the_numbers_in_the_folds_of_lesson_02_hold():
-    roomy, model = Settings(auto=False, manual=False), "claude-opus-5-5"
+    roomy = Settings(auto=False, manual=False)
+    model = "claude-opus-5-5"
     whole = play(REVIEW, replace(roomy, micro="off")).dollars(model)
     for more, times in (({}, 2.1), ({"clear_at_least": 20_000}, 1.1)):
         assert (

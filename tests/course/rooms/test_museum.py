@@ -29,7 +29,8 @@ def headings(level: str) -> list[str]:
 
 def exhibits() -> dict[str, Pair]:
     """The first mistake and cure that each heading's cells print, each in one line."""
-    name, pairs = "", dict[str, Pair]()
+    name = ""
+    pairs = dict[str, Pair]()
     for cell in CELLS:
         if cell.cell_type == "markdown":
             name = (re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE) or [name])[-1]
@@ -139,7 +140,8 @@ def test_a_cure_like_its_mistake_would_be_noticed(name: str):
 
 def names(source: str) -> tuple[set[str], set[str]]:
     """The names that code binds, and those that it reads."""
-    bound, read = set[str](), set[str]()
+    bound = set[str]()
+    read = set[str]()
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Name(id=name, ctx=ctx):

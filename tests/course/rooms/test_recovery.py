@@ -125,7 +125,8 @@ def ends(lines, room, *, share=4, gap="[{} lines left out]"):
 
 
 def one_at_least(lines, room):
-    old, most = (room // 4 or 1), min(room, len(lines) - 1)
+    old = room // 4 or 1
+    most = min(room, len(lines) - 1)
     gap = f"[{len(lines) - most} lines left out]"
     return lines if room >= len(lines) else [*lines[:old], gap, *lines[old - most :]]
 
@@ -254,7 +255,8 @@ RIGHT = {
 
 
 class TestRecovery(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT
 
 
 def test_faults_change_the_fate_of_the_session():

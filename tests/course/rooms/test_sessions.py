@@ -171,4 +171,5 @@ RIGHT = {
 
 
 class TestSessions(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT

@@ -278,12 +278,14 @@ RIGHT = {
 
 
 class TestTheWall(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT
     panels: ClassVar = {"the wall": lambda: wall_panel(DIED)}
 
 
 def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it():
-    panel, refused = wall_panel(DIED), len(DIED.sizes) + 1
+    panel = wall_panel(DIED)
+    refused = len(DIED.sizes) + 1
     sums = [sum(tile.tokens for tile in tiles) for *_, tiles in exchanged(DIED)]
     assert [round(size) for size in accumulate(sums)][:-1] == DIED.sizes
     assert panel.request.max == refused

@@ -280,7 +280,8 @@ def first_turns(count):
 
 
 class TestTranscripts(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT
     panels: ClassVar = {"browser": lambda: session_browser(first_turns(14))}
 
     def test_the_turn_of_exercise_05_4_is_the_last_with_the_file_in_view(self):

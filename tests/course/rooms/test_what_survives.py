@@ -393,4 +393,6 @@ RIGHT = {
 
 
 class TestWhatSurvives(Lesson):
-    wrong, right, panels = WRONG, RIGHT, PANELS
+    wrong = WRONG
+    right = RIGHT
+    panels = PANELS

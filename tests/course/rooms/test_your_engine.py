@@ -254,7 +254,8 @@ FIELD = field_of("default")
 
 
 class TestYourEngine(Lesson):
-    wrong, right = WRONG, RIGHT
+    wrong = WRONG
+    right = RIGHT
     panels: ClassVar = {
         "field": lambda: field_panel(FIELD, {"default": pipeline.compact})
     }
