@@ -77,7 +77,9 @@ def moved(panel: Any, values: dict[str, Any]) -> tuple[str, list[Any], str]:
     panel.draw = getattr(panel.draw, "__wrapped__", panel.draw)
     with recording(sheet, pictures):
         if isinstance(panel, WhatIf):
-            panel.turns.clear()  # or a trial made before would draw nothing again
+            # Or a trial made before would draw nothing again.
+            panel.turns.clear()
+            panel.pictures.clear()
             for name, value in values.items():
                 known = [*panel.known]
                 panel.controls[name].value = known[value] if name == "trial" else value
