@@ -24,7 +24,7 @@ from course.naive_loop import TOOLS
 from offline_api import client
 from offline_api.edits import BETAS, edits_for
 from session_report.style import many, wrapped
-from windtunnel.judge import MINE, SEEDS, Verdict, field_of, judge
+from windtunnel.judge import MINE, SEEDS, Verdict, field_of, judge, protocol
 from windtunnel.judge.protocol import broken
 from windtunnel.judge.spreads import Interval, side
 from windtunnel.parts import PartFailed
@@ -61,17 +61,39 @@ def _engine(answer: Answer) -> str:
     size = many(len(fault.get("case", ())), "exchange")
     smallest = f" The smallest such case has {size}." if "case" in fault else ""
     require(not fault, f"{fault.get('what')}.{smallest}")
+    first = _answers(answer.function)
     verdict = judge(answer.function, seeds=FEW, cases=0)  # ten were tried
     require(not verdict.faults, "; ".join({*verdict.faults.values()}))
     mine, default = (verdict.spreads[name].means for name in (MINE, "default"))
     says = f"in three tasks it costs {mine['cost']:.0f} % of forgetting nothing, and keeps "
     says += f"{mine['kept']:.0f} %"
-    require(mine != default, f"{says}, just as DEFAULT does. Add a rule of your own.")
+    other = (
+        "asked the same again, it answers otherwise, so its verdict can't be repeated"
+    )
+    varies = "take out what is random, counts calls or looks at a clock"
+    require(first == _answers(answer.function), f"{other}; {varies}.")
+    acts = "If there is a rule of yours in it, it never acted: its condition was never"
+    acts += " true there, or its settings changed nothing"
+    require(mine != default, f"{says}, just as DEFAULT does. {acts}.")
     fits = mine["cost"] < 100 and mine["kept"] >= 75
     require(
         fits, f"{says}. It should cost less than forgetting nothing, and keep 75 %."
     )
     return f"{says}."
+
+
+def _answers(engine: ContextEngine) -> list[list[Message]]:
+    """Return what an engine sends in some conversations, request by request."""
+    sent = list[list[Message]]()
+
+    def noted(now: Now) -> Step:
+        step = run_engine(engine, now)
+        sent.append(step.applied(now.messages))
+        return step
+
+    for seed in range(3):
+        protocol.fault(noted, protocol.conversation(seed))
+    return sent
 
 
 @exercise("11.2", "the means alone never say so.", finished=side)

@@ -3,7 +3,9 @@
 import io
 import itertools
 import json
+import random
 import re
+import time
 from dataclasses import replace
 from html import unescape
 from typing import Any, ClassVar
@@ -42,6 +44,31 @@ def of_the_protocol_before(messages: Any, settings: Settings, **given: Any) -> A
 
 def without_reason(now: Now) -> Step:
     return replace(now, reason="auto").compact(keep_recent=9)
+
+
+def never_acts(now: Now) -> Step:
+    """Take seconds for milliseconds."""
+    return now.compact(threshold_pct=30) if now.idle > 300_000 else now.compact()
+
+
+def by_chance(now: Now) -> Step:
+    return now.compact(keep_recent=random.randint(1, 9))
+
+
+def by_the_clock(now: Now) -> Step:
+    return now.compact(keep_recent=1 + time.time_ns() % 9)
+
+
+class Counting:
+    """Change with each call."""
+
+    __name__ = "Counting"
+
+    def __init__(self) -> None:
+        self.calls = itertools.count(1)
+
+    def __call__(self, now: Now) -> Step:
+        return now.compact(keep_recent=next(self.calls) % 9)
 
 
 def only_by_hand(now: Now) -> Step:
@@ -129,7 +156,11 @@ WRONG = {
         (of_the_protocol_before, "`def of_the_protocol_before(now):`"),
         (lambda now: replace(now, keep_recent=9).compact(), "raised TypeError"),
         (None, "give check the function's name"),
-        (pipeline.compact, "just as DEFAULT does. Add a rule"),
+        (pipeline.compact, "just as DEFAULT does"),
+        (never_acts, "a rule of yours in it, it never acted"),
+        (by_chance, "so its verdict can't be repeated"),
+        (by_the_clock, "so its verdict can't be repeated"),
+        (Counting(), "so its verdict can't be repeated"),
         (bad.compacts_never, "ignores now.reason"),
         (only_by_hand, "prompt is too long"),
         (
