@@ -261,7 +261,7 @@ def strip(
     axes.set(
         xticks=[], yticks=[1, max(numbers)], yticklabels=["file 1", str(max(numbers))]
     )
-    axes.set_xlabel("files in the order they were read", fontsize=8, labelpad=2)
+    axes.set_xlabel("reads, one after the other", fontsize=8, labelpad=2)
     axes.grid(False)
     chart.figure.text(5.1 / 7.2, 0.24, says, color=RED, fontsize=9)
     kinds = ("user", "assistant", "tool_use", "tool_result")

@@ -368,6 +368,18 @@ def print_section(run: Run, number: int, heading: str) -> None:
     print_lines(f"## {heading}{section}".rstrip(), 2)
 
 
+def kept_by(run: Run) -> str:
+    """Say in a title what of the rule and the facts came into a run's report."""
+    rule = "kept" if run.checks["rule kept"] else "lost"
+    return f"rule {rule}, {run.checks['facts']} of {len(REVIEW.facts)} facts"
+
+
+def missing(part: str) -> str:
+    """Name a row of the stored table of parts, by the part that its runs lack."""
+    names = {"nothing": "all three parts", "all three": "no part"}
+    return names.get(part) or part.replace("the ", "no ")
+
+
 def ending(run: Run) -> str:
     """Say how a run with the question that was broken off ended."""
     last = last_words(run.session.history).splitlines()[-1]

@@ -2,8 +2,6 @@
 
 from functools import partial
 
-from pandas import read_csv
-
 from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.messages import (
     SUMMARY_END,
@@ -16,7 +14,6 @@ from agentlib.messages import (
 from course.rooms.auto_compact import newest_stay
 from course.rooms.head_and_tail import START, four_costs, parts_panel
 from tests.course.rooms.solved import Lesson
-from windtunnel.tasks.generated import PARTS
 from windtunnel.tasks.scenarios import REVIEW
 
 
@@ -299,14 +296,3 @@ def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again():
     assert "rule kept yes, facts 2." in panel.text.replace("\n", " ")
     panel.move(parts="neither", summary_tokens=1_600)
     assert "rule kept yes, facts 4." in panel.text.replace("\n", " ")
-
-
-def test_half_of_the_facts_that_the_whole_hand_off_loses_are_in_tasks_with_fewer_than_six():
-    table = read_csv(PARTS)
-    whole = table[table["without"] == "nothing"]
-    lost = (whole["facts"] - whole["facts kept"]).groupby(whole["facts"]).sum()
-    assert (lost.sum(), lost[6], lost[3]) == (
-        15,
-        7,
-        1,
-    )  # as the fold after 06.twenty says
