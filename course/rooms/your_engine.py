@@ -227,14 +227,15 @@ def stands(verdict: Verdict) -> str:
 
 def moved(verdicts: Sequence[Verdict]) -> dict[str, int | str]:
     """Return which change, counted from 1, surely moved the dot furthest to the left,
-    and which up.
+    which up, and which down.
 
     It is "neither" if the spreads before and after each change overlap.
     """
     pairs = [*pairwise(verdict.spreads[verdict.name] for verdict in verdicts)]
     left = [_surely_less(after.cost, before.cost) for before, after in pairs]
     up = [_surely_less(before.kept, after.kept) for before, after in pairs]
-    ways = {"left": left, "up": up}
+    down = [_surely_less(after.kept, before.kept) for before, after in pairs]
+    ways = {"left": left, "up": up, "down": down}
     return {
         way: 1 + by.index(max(by)) if max(by) else "neither" for way, by in ways.items()
     }
@@ -256,18 +257,22 @@ def ways(way: Mapping[str, int | str]) -> str:
     return ", ".join(said).capitalize() or "No change surely moves it left or up"
 
 
+def heading(verdict: Verdict) -> str:
+    """Say in a title where a verdict's engine stands, and how to read the picture."""
+    spread = verdict.spreads[verdict.name]
+    cost, kept = spread.cost[0], spread.kept[0]
+    stands = f"{verdict.name.capitalize()} costs {cost:.0f} % and keeps {kept:.0f} %"
+    return f"{stands}. Left is cheaper, up keeps more"
+
+
 def roughly(summaries: int) -> str:
     """Return a number of summaries in the words of the prediction."""
     return "1" if summaries == 1 else "a few" if summaries <= 10 else "more than ten"
 
 
-UNTOLD = "none"
-"""What a table says where the spreads overlap, so that nothing may be claimed."""
-
-
-def claimed(pairs: DataFrame) -> list[bool]:
-    """Return for each row of `pairs` whether it claims a difference."""
-    return (pairs["claim"] != UNTOLD).tolist()
+def share(less: int, more: int) -> str:
+    """Return how many tasks have more, in the words of the prediction."""
+    return "most" if more > 2 * less else "about half"
 
 
 def pairs(
@@ -279,7 +284,7 @@ def pairs(
     The count says in how many of the twenty tasks the one has less, and in how many it
     has more.
     """
-    words = {-1: "less", 0: UNTOLD, 1: "more"}
+    words = {-1: "less", 0: "none", 1: "more"}
     rows = dict[str, Any]()
     for one, other, measure in asked:
         spreads = [getattr(field_of().spreads[name], measure) for name in (one, other)]
@@ -291,7 +296,7 @@ def pairs(
         shown = (f"{mean:.0f} [{low:.0f}, {high:.0f}]" for mean, low, high in spreads)
         values = [measure, *shown, words[claim(*spreads)]]
         rows[f"{one} / {other}"] = [*values, f"{signs.count(-1)}/{signs.count(1)}"]
-    columns = ["%", "one", "other", "claim", "less/more"]
+    columns = ["%", "the one", "the other", "claim", "less/more"]
     return DataFrame.from_dict(rows, orient="index", columns=columns)
 
 

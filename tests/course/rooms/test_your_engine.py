@@ -22,7 +22,7 @@ from agentlib.pipeline import Now
 from agentlib.settings import Settings
 from agentlib.step import Step
 from course.panels.field import field_panel
-from course.rooms.your_engine import claimed, hired, judged, moved, pairs, ways
+from course.rooms.your_engine import heading, hired, judged, moved, pairs, share, ways
 from offline_api.edits import as_edits
 from tests import bad_engines as bad
 from tests.course.rooms.solved import Lesson
@@ -352,13 +352,13 @@ def test_the_change_that_moved_furthest_each_way_is_named():
         field_of(name)
         for name in ("claude-code", "spilled", "learn-claude-code", "default")
     ]
-    assert moved(trail) == {"left": 1, "up": 3}
+    assert moved(trail) == {"left": 1, "up": 3, "down": 2}
     assert ways(moved(trail)) == "Change 1 moves it to the left, change 3 moves it up"
 
 
 def test_a_change_that_may_be_chance_moves_nothing():
     trail = [field_of(name) for name in ("default", "positional", "hermes")]
-    assert moved(trail) == {"left": "neither", "up": "neither"}
+    assert {*moved(trail).values()} == {"neither"}
     assert ways(moved(trail)).startswith("No change")
 
 
@@ -373,12 +373,17 @@ def test_pairs_say_what_may_be_claimed_and_count_the_tasks():
 
     rows = pairs(claim, ("spilled", "default", "cost"), ("hermes", "default", "kept"))
     assert rows["claim"].tolist() == ["less", "less"]
-    assert claimed(rows) == [True, True]
-    assert claimed(pairs(lambda *_: 0, ("spilled", "default", "cost"))) == [False]
+    untold = pairs(lambda *_: 0, ("spilled", "default", "cost"))
+    assert untold["claim"].tolist() == ["none"]
     assert rows["less/more"].tolist() == ["20/0", "15/0"]
     assert compared(FIELD.spreads["hermes"], FIELD.spreads["default"]).startswith(
         "not to be told apart"
     )
+
+
+def test_a_title_has_the_means_and_a_count_of_tasks_has_a_word():
+    assert re.match(r"Hermes costs \d+ % and keeps \d+ %", heading(field_of("hermes")))
+    assert [share(5, 14), share(9, 10)] == ["most", "about half"]
 
 
 def test_the_published_edits_have_the_shape_of_the_sdks_types():
