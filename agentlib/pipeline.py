@@ -239,17 +239,18 @@ ContextEngine = Callable[[Now], Step]
 of it.
 
 An engine takes one `Now` and returns a `Step`: `engine_check.run_engine` sees to that
-wherever one is run. It promises more, which the judge checks (`windtunnel.judge`) and a
-run does not:
+wherever one is run. `windtunnel.judge` checks what else it promises:
 
-- It edits none of the messages, and asks only `now.summarize` and `now.archive`.
-- It serves each reason. "manual" is a wish to compact, "reactive" a refused prompt.
+- It edits none of the messages.
+- It compacts if the reason is "manual".
 - The context of its step breaks no rule of the API: each call has its result, and the
   end is the user's.
 - Results that the model hasn't seen stay word for word, and so do the person's words
   that wait for an answer.
-- Before a summary takes the place of messages, it calls `now.archive`.
 - It answers within three seconds, the summary's own request apart, and raises nothing.
+
+Nobody checks that it calls `now.archive` before a summary takes the place of messages,
+and that it makes a refused prompt smaller if the reason is "reactive".
 """
 
 

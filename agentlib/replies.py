@@ -22,15 +22,9 @@ _KEYS = {
     "tool_result": ("type", "tool_use_id", "content", "is_error"),
 }
 """The keys that the API takes back."""
-
-
 EMPTY_REPLY = "(empty reply)"
-
-
 MOST_TOKENS = 10**12
 """No request has more tokens. A larger count is none."""
-
-
 _SIGN = re.compile("[^a-zA-Z0-9_-]")
 """A character that the API takes in no id and in no tool's name."""
 

@@ -67,7 +67,7 @@ ASKED: Mapping[str, Mapping[str, tuple[Choice, ...]]] = {
     "11.again": {"summaries": ("1", "a few", "more than ten")},
     "11.rented": {"clearing": PRICE, "summary": PRICE},
     "12.live": {"programs": NUMBER},
-    "12.shallow": {"hermes": ("few", "most")},
+    "12.shallow": {"strands": ("few", "most")},
     "hour.clear": {"finishes": TRUTH},
     "hour.summary": {"rule_kept": TRUTH},
     "hour.early": {"turns": MORE},

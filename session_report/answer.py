@@ -8,7 +8,7 @@ from session_report.kept import EDITED, MESSAGES, NUMBERS, RULES_AT_END
 from session_report.one import PAUSE, WARM, Row
 from session_report.overview import COPIED, ESTIMATED, LOST, STATED, UNCOUNTED
 from session_report.style import many
-from session_report.what_if import BASELINE, FEW
+from session_report.what_if import BASELINE, FEW, YOURS
 
 Report = Mapping[str, Sequence[Row]]
 _MOST = 10
@@ -173,6 +173,7 @@ def _advice(report: Report) -> Iterator[str]:
         )
         return
     today = next(row for row in tried if row["policy"] == BASELINE)
+    yield from (_yours(row, today) for row in tried if row["policy"] == YOURS)
     count = _total(report["kinds"], "sessions")
     if count < FEW:
         few = f"Too few to choose a setting by ({many(int(count), 'file')} of at least {FEW})"
@@ -183,6 +184,16 @@ def _advice(report: Report) -> Iterator[str]:
         yield from (f"Set {_said(row, today['need'])}" for row in alone[:1] or sure[:2])
     else:
         yield f"{sure[0]['line'].capitalize()}."
+
+
+def _yours(row: Row, today: Row) -> str:
+    """Answer the question that the options asked."""
+    side = "less" if row["percent"] <= 0 else "more"
+    need = f"{_often(row['need'])}, in place of {today['need']:.1f}"
+    return (
+        f"With your settings these days would have cost {abs(row['percent']):.1f} % "
+        f"{side}, and {need}."
+    )
 
 
 def _compared(row: Row, today: Row) -> str:

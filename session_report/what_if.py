@@ -33,6 +33,8 @@ from session_report.overview import Prices, each
 from session_report.playback import Frame, replay
 
 BASELINE = "claude-code"
+YOURS = "yours"
+"""The choice with the settings that the options name."""
 SMALL = 200_000
 LARGE = 1_000_000
 """The windows of Claude Code. A session with a larger prompt than the first had the
@@ -78,7 +80,7 @@ def choices(own: Settings | None = None) -> dict[str, Choice]:
         line = f'"promptCacheTtl": "{name}"'
         every[f"cache {name}"] = Choice(presets.CLAUDE_CODE, ttl, line)
     if own:
-        every |= {"yours": Choice(own), "yours, nearest": nearest(own.threshold_tokens)}
+        every |= {YOURS: Choice(own), "yours, nearest": nearest(own.threshold_tokens)}
     return every
 
 

@@ -30,9 +30,7 @@ def main() -> None:
     refused = {name: run.ended for name, run in runs.items() if run.refused}
     WHERE.write_bytes(charts.compare(tables, title=TITLE, refused=refused).png())
     WHERE.with_name("scorecard.png").write_bytes(scoreboard.picture("07").png())
-    field = the_field.picture(
-        the_field.compactions_in, the_field.decisions_of, the_field.own_run()
-    )
+    field = the_field.picture(the_field.compactions_in, the_field.decisions_of)
     WHERE.with_name("field.png").write_bytes(field.png())
 
 

@@ -113,8 +113,8 @@ def command(
 
     \b
     Examples:
-      python -m windtunnel --program pi --window 100000 --seeds 1-5
-      python -m windtunnel --program 'myagent run {prompt}' \\
+      agentlib-judge --program pi --window 100000 --seeds 1-5
+      agentlib-judge --program 'myagent run {prompt}' \\
         --again 'myagent run -c {prompt}' --env ANTHROPIC_BASE_URL={url} --home config/
 
     Exit codes: 0 nothing is broken, and NAME or the verdict in FILE doesn't beat it, 1

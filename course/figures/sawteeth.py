@@ -103,7 +103,7 @@ def _draw(axes: Any, row: Row) -> None:
 def shown(rows: Mapping[str, Sequence[Row]], title: str) -> Chart:
     """Draw for each program how much of the results its summariser was shown.
 
-    `rows` are all stored runs by name. Grey is what was cut out.
+    `rows` are all stored runs by name, from above. Grey is what was cut out.
     """
     parts = {
         name: [made["shown"] for row in own for made in row["compactions"]]
@@ -114,7 +114,7 @@ def shown(rows: Mapping[str, Sequence[Row]], title: str) -> Chart:
         for name, each in parts.items()
         if any(part is not None for part in each)
     }
-    order = sorted(known, key=lambda name: known[name])
+    order = [*reversed(known)]  # drawn from below
     chart = Chart(0.6 + 0.34 * len(order) + 0.62, title)
     axes = chart.frame(1.95, 0.62, 4.6, 0.34 * len(order))
     axes.set(xlim=(0, 100), ylim=(-0.6, len(order) - 0.4), xticks=[])

@@ -439,6 +439,23 @@ def test_a_lower_threshold_is_set_by_one_line_of_claude_code(tmp_path: Path) -> 
     assert "window 300,000" not in rows.index, "no session fills it"
 
 
+def test_settings_of_yours_are_answered_first(tmp_path: Path) -> None:
+    folder = long_sessions(tmp_path, 2)
+    asked = lines_on_settings(folder, "--threshold", 92_000)
+    assert [line.split()[0] for line in asked] == ["With", "Too"]
+    assert [line.split()[0] for line in lines_on_settings(folder, "--what-if")] == [
+        "Too"
+    ]
+
+
+def lines_on_settings(folder: Path, *options: Any) -> list[str]:
+    answered = run(folder, *options).stdout.partition("\n--tables")[0]
+    lines = [line.replace("\n", " ") for line in answered.split("\n- ")]
+    return [
+        line for line in lines if line.startswith(("With your settings", "Too few"))
+    ]
+
+
 def test_only_what_is_surely_cheaper_is_advised(tmp_path: Path) -> None:
     table = what_if([long_sessions(tmp_path, 3)], jobs=1)
     advised = set_this(table)

@@ -134,6 +134,16 @@ def test_a_fault_is_found_with_the_number_of_its_request(fault: str, kind: str):
     assert not reading.passes()
 
 
+def test_a_compaction_that_hardly_helps_is_told_and_fails_nothing(sound: Reading):
+    reading = Reading(ran("pads"))
+    shallow = [each for each in reading.compactions if each.after > 2 / 3 * each.before]
+    [found] = [each for each in reading.findings if each.kind == "shallow"]
+    assert found.request == shallow[0].request
+    assert all(each.helped for each in shallow)
+    assert reading.passes()
+    assert "shallow" not in kinds(sound)
+
+
 def test_words_that_only_the_summary_holds_are_told_apart():
     made = Reading(ran("forgets")).compactions
     assert made[0].words == "in the summary"

@@ -120,9 +120,12 @@ def run(
     if it is there. Raises FileNotFoundError if there is no such program.
     """
     if not shutil.which(program.run[0], path=program.path()):
-        raise FileNotFoundError(
-            f"there is no program {program.run[0]!r}; install it, or give its path"
+        cure = (
+            f"`make programs NAME={program.name}` installs {program.package}"
+            if program.package
+            else "install it, or give its path"
         )
+        raise FileNotFoundError(f"there is no program {program.run[0]!r}; {cure}")
     if window < program.least_window:
         raise ValueError(
             f"--window {window:,}: {program.name} takes none below "

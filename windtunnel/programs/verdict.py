@@ -25,6 +25,7 @@ Kind = Literal[
     "refused",
     "unknown to the server",
     "grew",
+    "shallow",
     "tools failed",
     "no report",
     "words missing",
@@ -39,10 +40,14 @@ QUIET: tuple[Kind, ...] = (
     "called again",
     "left processes",
     "rule lost",
+    "shallow",
     "unknown to the server",
 )
 """Findings that are told and fail nothing: they cost, or depend on the scripted model
 or on what the offline server knows."""
+SHALLOW = 2 / 3
+"""Share of the prompt. A summary that leaves more hardly helped, and it costs all the
+same: from the first changed message on, the next prompt isn't in the cache."""
 NOTICED = 2_000
 """Characters that must have gone from the conversation before that is noticed."""
 _LINE = 12
@@ -105,6 +110,11 @@ class Compaction:
     def helped(self) -> bool:
         """Whether the prompt was smaller than it would have been without."""
         return self.after < self.before + self.new
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether a summary was paid for and most of the prompt is still there."""
+        return self.by == "summary" and self.after > SHALLOW * self.before
 
 
 class Reading:
@@ -277,6 +287,14 @@ class Reading:
                     f"The prompt grew by compacting: {each.before:,} tokens and "
                     f"{each.new:,} new ones before, {each.after:,} in {at}.",
                 )
+        shallow = [each.request for each in self.compactions if each.is_shallow]
+        if shallow:
+            yield Finding(
+                "shallow",
+                shallow[0],
+                f"{len(shallow)} of {len(self.compactions)} compactions left more than "
+                f"two thirds of the prompt, the first in request {shallow[0]}.",
+            )
         missing = [each.request for each in self.compactions if each.words == "missing"]
         if missing:
             yield Finding(

@@ -6,6 +6,7 @@ import math
 import pytest
 from matplotlib.text import Text
 
+from agentlib.pipeline import compact
 from course.figures.sawteeth import SCRIPTED, sawteeth, shown
 from course.rooms import the_field as room
 from course.rooms.the_field import compactions_in, complaints_in, decisions_of
@@ -64,6 +65,45 @@ def smaller_only(requests):
     return [(a, b) for a, b in compactions_in(requests) if b < a]
 
 
+def slipping(slip):
+    """Right, but for one slip with a refused prompt after a summary, or at the start."""
+
+    def compactions(requests):
+        made, before, asked = [], 0, False
+        for each in requests:
+            is_refused_after = each["kind"] == "refused" and asked
+            if each["kind"] == "summary":
+                asked = before > 0 or slip == "begins with one"
+            elif each["kind"] == "other" or (is_refused_after and slip == "skips it"):
+                continue
+            else:
+                if asked and not (is_refused_after and slip == "doesn't count it"):
+                    made.append((before, each["tokens"]))
+                if not (is_refused_after and slip == "isn't the next before"):
+                    before = each["tokens"]
+                asked = is_refused_after and slip == "counts it twice"
+        return made
+
+    return compactions
+
+
+def each_row_of_summaries(requests):
+    """Takes summaries with something else between them for two compactions."""
+    made = []
+    for first, second in itertools.pairwise(requests):
+        if second["kind"] == "summary" != first["kind"]:
+            place = requests.index(second)
+            before = [r for r in requests[:place] if r["kind"] in ("main", "refused")]
+            after = [r for r in requests[place:] if r["kind"] in ("main", "refused")]
+            pairs = zip(before[-1:], after[:1], strict=False)
+            made += [(a["tokens"], b["tokens"]) for a, b in pairs]
+    return made
+
+
+def different_only(requests):
+    return [(a, b) for a, b in compactions_in(requests) if a != b]
+
+
 def decided(**changed):
     def decisions(made, window):
         return {
@@ -76,6 +116,30 @@ def decided(**changed):
 
 def from_zero(requests):
     return [(number - 1, what) for number, what in complaints_in(requests)]
+
+
+def counted(requests):
+    """Counts the requests in the list."""
+    places = {each["number"]: place for place, each in enumerate(requests, 1)}
+    return [(places[number], what) for number, what in complaints_in(requests)]
+
+
+def one_refusal(requests):
+    found = complaints_in(requests)
+    first = [number for number, what in found if what == "refused"][:1]
+    return [(n, what) for n, what in found if what != "refused" or n in first]
+
+
+def after_a_main_only(requests):
+    """Says shallow only if the prompt before wasn't refused."""
+    found, before = [], {"kind": "", "number": 0}
+    for each in requests:
+        if each["kind"] in ("main", "refused"):
+            complaints = [c for c in complaints_in(requests) if c[0] == each["number"]]
+            if before["kind"] != "refused" or each["kind"] == "refused":
+                found += complaints
+            before = each
+    return found
 
 
 def refused_alone(requests):
@@ -122,18 +186,19 @@ def refused_first(requests):
     return sorted(complaints_in(requests), key=lambda pair: pair[1])
 
 
-def nearly(resets=True, equal=False, share=2 / 3, largest=False):
+def nearly(resets=True, equal=False, share=2 / 3, largest=False, begins=False):
     """Right, but for one slip: the summary is never forgotten, exactly two thirds are
-    shallow, too, or a little more aren't, or the largest prompt counts as the one
-    before."""
+    shallow, too, or a little more aren't, the largest prompt counts as the one before,
+    or a summary as one with which a run begins."""
 
     def complaints(requests):
         found, before, asked = [], 0, False
-        for number, each in enumerate(requests, 1):
+        for each in requests:
+            number = each["number"]
             limit = share * before
             is_large = each["tokens"] >= limit if equal else each["tokens"] > limit
             if each["kind"] == "summary":
-                asked = True
+                asked = begins or before > 0
             elif each["kind"] == "refused":
                 found.append((number, "refused"))
             elif each["kind"] == "main" and asked and is_large:
@@ -157,9 +222,47 @@ WRONG = {
         (largest_before, "a prompt became smaller before"),
         (each_pair_once, "two have the same sizes"),
         (largest_first, "two have the same sizes"),
+        (slipping("skips it"), "the prompt after a summary was refused"),
+        (slipping("counts it twice"), "the prompt after a summary was refused"),
+        (slipping("doesn't count it"), "the prompt after a summary was refused"),
+        (slipping("isn't the next before"), "a refused prompt stands between"),
+        (slipping("begins with one"), "a summary before the first prompt"),
+        (each_row_of_summaries, "a title is asked for between two requests"),
+        (different_only, "the prompt is as large as before"),
     ],
     "12.2": [
-        (lambda made, window: {}, "a summary asked for afresh"),
+        (lambda made, window: {}, "asks, shows, words missing"),
+        (lambda made, window: None, "asks, shows, words missing"),
+        (
+            decided(asks=lambda made: "live" if made["cached"] > 0.6 else "afresh"),
+            "a little more than half was cached",
+        ),
+        (
+            decided(when=lambda made: min(1, round(made["before"] / 100_000, 2))),
+            "the prompt was larger than the window",
+        ),
+        (
+            decided(words=lambda m: "kept" if 0 < m["words_kept"] < 3 else "retold"),
+            "three messages of the person stay",
+        ),
+        (
+            decided(
+                shows=lambda made: (
+                    made["shown"] and ("whole" if made["shown"] > 0.9 else "cut")
+                )
+            ),
+            "no result was there to show",
+        ),
+        (
+            decided(
+                shows=lambda made: (
+                    "cut"
+                    if made["shown"] != 0 and (made["shown"] or 0) <= 0.9
+                    else "whole"
+                )
+            ),
+            "nothing was shown",
+        ),
         (
             decided(asks=lambda made: "live" if made["cached"] else "afresh"),
             "a little of the prompt was cached",
@@ -195,13 +298,16 @@ WRONG = {
         (nearly(equal=True), "exactly two thirds are left"),
         (lambda requests: [], "a prompt was refused"),
         (nearly(resets=False), "another prompt follows a shallow one"),
-        (without_others, "a title is asked for in between"),
         (summary_right_before, "a title is asked for after the summary"),
         (others_as("main"), "a title is asked for after the summary"),
         (others_as("summary"), "a title is no summary"),
         (nearly(share=0.67), "a little more than two thirds"),
         (refused_first, "a shallow one, then a refused one"),
         (nearly(largest=True), "a prompt became smaller before"),
+        (counted, "the server's numbers have gaps"),
+        (one_refusal, "two prompts were refused"),
+        (after_a_main_only, "a shallow one follows a refused one"),
+        (nearly(begins=True), "a summary before the first prompt"),
     ],
 }
 
@@ -217,12 +323,23 @@ def in_pairs(requests):
 
 
 RIGHT = {
-    "12.1": [in_pairs],
+    "12.1": [
+        in_pairs,
+        lambda requests: [[*pair] for pair in compactions_in(requests)],
+        lambda requests: iter(compactions_in(requests)),
+    ],
     "12.2": [
         decided(words=lambda made: "kept" if made["words_kept"] > 0 else "retold")
     ],
-    "12.3": [{"threshold_pct": 82, "tail_tokens": 28_000}],
-    "12.4": [lambda requests: [*complaints_in(requests)]],
+    "12.3": [
+        {"threshold_pct": 82, "tail_tokens": 28_000},
+        {"threshold_pct": 80, "tail_tokens": 30_000},
+    ],
+    "12.4": [
+        without_others,
+        lambda requests: [[*pair] for pair in complaints_in(requests)],
+        lambda requests: (pair for pair in complaints_in(requests)),
+    ],
 }
 
 
@@ -237,6 +354,27 @@ def test_what_the_server_measured_is_found_from_the_requests_alone():
             asked = [made for made in row["compactions"] if made["by"] == "summary"]
             pairs = [(made["before"], made["after"]) for made in asked]
             assert compactions_in(room.requests_of(row)) == pairs, program
+
+
+def test_the_tunnel_names_the_same_requests_as_the_lesson():
+    for program, rows in room.field().items():
+        for row in rows:
+            findings = dict(row["findings"])
+            found = complaints_in(room.requests_of(row))
+            for what in ("refused", "shallow"):
+                first = next((number for number, kind in found if kind == what), None)
+                assert findings.get(what) == first, program
+
+
+def test_a_picture_says_whose_agent_runs_in_the_last_row():
+    def own(*given, **options):
+        return compact(*given, **options)
+
+    engines = {compact: "our agent", own: "your agent"}
+    for engine, name in engines.items():
+        chart = room.picture(compactions_in, decisions_of, engine)
+        texts = [text.get_text() for text in chart.figure.findobj(Text)]
+        assert name in texts
 
 
 def test_five_seeds_of_ten_programs_are_stored_without_their_texts():

@@ -58,6 +58,8 @@ def compact(messages: list, prompt: str) -> list:
     words = f"<summary>\n{summary}\n</summary>\n\n"
     if FAULT == "grows":
         words += "Remember this well. " * WINDOW
+    if FAULT == "pads":
+        words += "Remember this well. " * (WINDOW // 20)
     content = [{"type": "text", "text": words}]
     if FAULT != "forgets":
         content.append({"type": "text", "text": prompt})
