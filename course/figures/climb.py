@@ -84,7 +84,7 @@ def _name(
     lessons = {n: row for n, row in rows.items() if not n.startswith("yours")}
     for name in rows.keys() - lessons.keys():
         own = rows[name]
-        axes.plot(own[dollars], own["described"], "s", ms=17, mfc="none", mec=DARK)
+        axes.plot(own[dollars], own["described"], "s", ms=14, mfc="none", mec=DARK)
         words = f"□ yours: {many(own['facts'], 'fact')}"
         x, y = 0.99 * right, FILES + 3.6
         axes.text(x, y, words, ha="right", va="top", color=DARK)
