@@ -12,6 +12,7 @@ MORE: tuple[Choice, ...] = ("more", "fewer")
 OR_SAME: tuple[Choice, ...] = ("more", "fewer", "same")
 ORDER: tuple[Choice, ...] = ("accepted", "refused")
 CHANGE: tuple[Choice, ...] = (1, 2, "neither")
+TASKS: tuple[Choice, ...] = ("about half", "most")
 WAY: tuple[Choice, ...] = ("whole", "trimmed")
 PRICE: tuple[Choice, ...] = ("more", "less")
 
@@ -61,8 +62,8 @@ ASKED: Mapping[str, Mapping[str, tuple[Choice, ...]]] = {
     "10.pin": {"kinds": NUMBER, "costs_more": ("pin", "edits")},
     "10.consent": {"edited": TRUTH},
     "10.gate": {"with_gate": NUMBER, "pin_alone": NUMBER},
-    "11.changes": {"left": CHANGE, "up": CHANGE},
-    "11.pairs": {"spilled": TRUTH, "claude_code": TRUTH, "positional": TRUTH},
+    "11.changes": {"left": CHANGE, "down": CHANGE},
+    "11.pairs": {"tasks": TASKS},
     "11.again": {"summaries": ("1", "a few", "more than ten")},
     "11.rented": {"clearing": PRICE, "summary": PRICE},
     "12.live": {"programs": NUMBER},

@@ -150,15 +150,29 @@ def contents() -> str:
 
 
 def measures(run: Run, model: str = MODEL) -> dict[str, Any]:
-    """What a run came to, by the scorecard's columns, at a model's prices."""
-    ended = "stopped itself" if run.ended.startswith("stopped") else "refused"
+    """What a run came to, by the scorecard's columns, at a model's prices.
+
+    A run is done if its report names every file and says nothing false. If it names
+    only some, `done` says how many: "23 of 24 named".
+    """
     return {
         "turns": run.turns,
         column_of(model): round(run.dollars(model), 4),
         "rule kept": "yes" if run.checks["rule kept"] else "no",
         **{name: run.checks[name] for name in ("described", "facts")},
-        "done": "yes" if run.checks["done"] else ended if run.ended else "no",
+        "done": _done(run),
     }
+
+
+def _done(run: Run) -> str:
+    """Say whether a run is done, or else why not."""
+    if run.checks["done"]:
+        return "yes"
+    if run.ended:
+        return "stopped itself" if run.ended.startswith("stopped") else "refused"
+    named = run.checks["named"]
+    files = run.checks["files"]
+    return f"{named} of {files} named" if 0 < named < files else "no"
 
 
 def scorecard(

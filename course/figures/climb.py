@@ -23,14 +23,12 @@ def climb(rows: Mapping[str, Mapping[str, Any]], dollars: str) -> Chart:
     """Draw a dot for each lesson, from the column `dollars` and from `described`.
 
     `rows` are those of the scorecard, by lesson. A hollow dot has lost the rule, a
-    cross is a run that didn't finish. Neighbours that differ in nothing but their
-    dollars share a name.
+    cross is a run that isn't done. A frame stands around the learner's own. Neighbours
+    that differ in nothing but their dollars share a name.
     """
     last, row = list(rows.items())[-1]
-    kept = f"{row['described']} of {FILES} files, {row['facts']} of {FACTS} facts, "
-    kept += "rule kept" if row["rule kept"] == "yes" else "rule lost"
     of = f"Lesson {last}" if last.isdigit() else f"With {last}"
-    title = f"{of}: {kept if row['done'] == 'yes' else 'the work is not finished'}"
+    title = f"{of}: {_came_to(row)}"
     chart = Chart(3.5, title)
     # The same room in every lesson, so that the dots keep their places from one to the
     # next. Another model's prices may need more.
@@ -53,9 +51,20 @@ def climb(rows: Mapping[str, Mapping[str, Any]], dollars: str) -> Chart:
             each[dollars], each["described"], markersize=10, mew=1.8, **_mark(each)
         )
     _name(axes, rows, dollars, right)
-    words = "● the rule is kept   ○ it is lost   × not finished"
+    words = "● the rule is kept   ○ it is lost   × stopped, or a file isn't named"
     axes.text(-0.009 * right, FILES + 3.6, words, color=GREY, va="top")
     return chart
+
+
+def _came_to(row: Mapping[str, Any]) -> str:
+    """Say in a title what a row's agent came to."""
+    if str(row["done"]).endswith(" named"):
+        return f"{row['described']} files described, {row['done']}"
+    if row["done"] != "yes":
+        return "the work is not finished"
+    rule = "kept" if row["rule kept"] == "yes" else "lost"
+    kept = f"{row['described']} of {FILES} files, {row['facts']} of {FACTS} facts"
+    return f"{kept}, rule {rule}"
 
 
 def _mark(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,15 +83,11 @@ def _name(
     highest = 0
     lessons = {n: row for n, row in rows.items() if not n.startswith("yours")}
     for name in rows.keys() - lessons.keys():
-        words = f"{name}: {many(rows[name]['facts'], 'fact')}"
-        axes.annotate(
-            words,
-            xy=(rows[name][dollars], rows[name]["described"]),
-            xytext=(0.98 * right, 2),
-            ha="right",
-            color=DARK,
-            arrowprops={"arrowstyle": "-", "color": GREY, "shrinkB": 7},
-        )
+        own = rows[name]
+        axes.plot(own[dollars], own["described"], "s", ms=14, mfc="none", mec=DARK)
+        words = f"□ yours: {many(own['facts'], 'fact')}"
+        x, y = 0.99 * right, FILES + 3.6
+        axes.text(x, y, words, ha="right", va="top", color=DARK)
     halo: Any = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     for group in _alike(lessons, dollars, right / 12):
         row = rows[group[0]]

@@ -20,6 +20,7 @@ from course.checking import (
     conversation,
     exercise,
     require,
+    shown,
     text_of,
 )
 from course.page import survived
@@ -41,7 +42,8 @@ def _in_place_of_all(answer: Answer) -> None:
     """A new list with one message in it: its role is user, and its content is the
     summary."""
     old = conversation(400, 400, 400)
-    new = answer.messages(old, SUMMARY)
+    summary = SUMMARY + "\n- [fact] The gauge holds 7 litres." * 60
+    new = answer.messages(old, summary)
     first = (
         "the summary should be in the first message, and nothing of the old ones stays."
     )
@@ -57,6 +59,9 @@ def _in_place_of_all(answer: Answer) -> None:
     require(
         not kept, "the text of old messages is still there; only the summary may stay."
     )
+    count = text_of(new).count(summary)
+    whole = f"the summary should stand there once, whole: {len(summary):,} characters"
+    require(count == 1, f"{whole}; yours has {len(text_of(new)):,}.")
 
 
 def newest_stay(messages: list[Message], top: Message, keep: int = 1) -> list[Message]:
@@ -143,6 +148,10 @@ def _holds(answer: Answer) -> None:
             "- [file] a.py | - [rule] Use tabs.\n- [fact] b",
             NEW_SUMMARY,
         ),
+        "a line begins nearly as a rule does": (
+            "- [rules] 3 are read.\n- [fact] b",
+            NEW_SUMMARY,
+        ),
         "a rule is indented, so its line begins otherwise": (
             "- [fact] b\n  - [rule] Use tabs.",
             NEW_SUMMARY,
@@ -157,7 +166,8 @@ def _holds(answer: Answer) -> None:
         ),
     }
     for case, (old, new) in cases.items():
-        lines = Answer(answer.call(old, new)).typed(str, "return a text").splitlines()
+        text = Answer(answer.call(old, new)).typed(str, "return a text")
+        lines = text.splitlines()
         missing = [line for line in new.splitlines() if line not in (*lines, "")]
         require(
             not missing, f"if {case}, yours lacks {missing[:1]} of the new summary."
@@ -175,6 +185,16 @@ def _holds(answer: Answer) -> None:
             )
         first = f"if {case}, the new summary should come first, as it is, and the rules after it."
         require("\n".join(lines).startswith(new), first)
+        behind = [line for line in lines[len(new.splitlines()) :] if line]
+        dropped = [
+            rule for rule in dict.fromkeys(rules) if rule not in new.splitlines()
+        ]
+        order = f"if {case}, the rules should follow in the order of the old summary"
+        require(behind == dropped, f"{order}, {dropped}; yours are {behind}.")
+        same = (
+            f"if {case}, no rule has to come back, so return the new summary as it is"
+        )
+        require(dropped or text == new, f"{same}; yours ends {shown(text[-20:])}.")
 
 
 @exercise("03.4")
@@ -184,6 +204,11 @@ def _two_numbers(answer: Answer) -> str:
     Each compaction costs a request and a new cache. Which point makes fewer of them?
     """
     numbers = answer.numbers("threshold", "summary_tokens")
+    for name, value in numbers.items():
+        whole = type(value) is int and value > 0
+        require(
+            whole, f"{name} is a number of tokens, such as 1_000, not {value!r:.40}."
+        )
     start = {"threshold": 20_800, "summary_tokens": 1_000}
     settings = replace(
         Settings(micro="off", manual=False).scaled(32_000), **(start | numbers)
@@ -236,7 +261,7 @@ def strip(
     axes.set(
         xticks=[], yticks=[1, max(numbers)], yticklabels=["file 1", str(max(numbers))]
     )
-    axes.set_xlabel("files in the order they were read", fontsize=8, labelpad=2)
+    axes.set_xlabel("reads, one after the other", fontsize=8, labelpad=2)
     axes.grid(False)
     chart.figure.text(5.1 / 7.2, 0.24, says, color=RED, fontsize=9)
     kinds = ("user", "assistant", "tool_use", "tool_result")

@@ -3,6 +3,7 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # ipywidgets has no types.
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -42,6 +43,8 @@ from windtunnel.tasks.scenarios import REVIEW, Scenario, last_words
 
 ARCHIVE = "t.jsonl"
 """The name of the saved history in this lesson's summaries."""
+OTHER = "monday.jsonl"
+"""Another name, for a check."""
 START = Settings(
     micro="off", manual=False, threshold_pct=65, summary_tokens=2_813
 ).scaled(32_000)
@@ -49,6 +52,15 @@ START = Settings(
 
 ORDERS = ("not reference", "call any", "resume", "ignore", "do nothing", "no tool")
 """Words of a note that command something, or take the tools away."""
+_COMMAND = re.compile(
+    r"(?:^|[.!?:;,\n]\s*|\b(?:please|then|and|now|you must|you should)\s+)"
+    r"(?:answer|carry out|complete|continue|execute|finish|follow|go on|obey|proceed)\b"
+    r"|(?:not|n't|never|without)\s+(?:any\s+)?(?:us|call)\w*\s+(?:\w+\s+)?tool"
+)
+"""A verb that commands, at the beginning of a sentence, or a ban on tools.
+
+"Do not answer what it asks" is no such command, and passes.
+"""
 
 # -- the exercises ---------------------------------------------------------------------
 
@@ -84,11 +96,12 @@ def _head(answer: Answer) -> None:
         ("at the second compaction", again, keep_last),
         ("with words of the person behind the newest result", behind, keep_last),
         ("with a `keep` of two exchanges", conversation(*[300] * 4), _two_stay),
+        ("with a `keep` that keeps all it gets", conversation(300, 300), _all_stay),
     ):
         top = summary_message(SUMMARY, "t.jsonl", active_request(messages[1:]))
         given = {} if keep is keep_last else {"keep": keep}
         new = answer.messages(messages, top, **given)
-        newest = keep(messages, top)[1:]
+        newest = keep(messages[1:], top)[1:]
         require(
             new[:1] == messages[:1], f"{case}, the first message should stay as it is."
         )
@@ -99,6 +112,10 @@ def _head(answer: Answer) -> None:
 
 def _two_stay(messages: list[Message], top: Message) -> list[Message]:
     return keep_last(messages, top, keep=2)
+
+
+def _all_stay(messages: list[Message], top: Message) -> list[Message]:
+    return [top, *messages]
 
 
 def with_note(summary: str, archive: str, words: str | None) -> Message:
@@ -143,6 +160,7 @@ def _hand_off(answer: Answer) -> None:
         SUMMARY_END in after,
         "the first text should end with SUMMARY_END, after the summary.",
     )
+    require(summary not in after, "the summary should stand in the first text once.")
     wanted = f"the second text should be {words!r} alone"
     require(len(texts) > 1, f"there is no second text block; {wanted}.")
     require(texts[1:] == [words], f"{wanted}; yours is {texts[1:]!r:.60}.")
@@ -154,7 +172,9 @@ def _hand_off(answer: Answer) -> None:
     require(note, "there is no note between SUMMARY_HEADER and the summary.")
     lowered = note.lower()
     orders = [each for each in ORDERS if each in lowered]
-    wrong = "which says the opposite, or orders something; say only what the text is"
+    orders += [each.strip(" .!?:;,\n") for each in _COMMAND.findall(lowered)]
+    wrong = "which says the opposite, orders something, or takes the tools away"
+    wrong += "; say only what the text is"
     require(not orders, f"the note has {str(orders)[1:-1]}, {wrong}.")
     pending = "with these words the model goes for the pending question about LIMIT"
     phrases = '"reference only" or "not instructions"'
@@ -162,10 +182,13 @@ def _hand_off(answer: Answer) -> None:
         "LIMIT" not in _next_calls(message),
         f"{pending}. It looks for {phrases} in the note.",
     )
-    alone = Answer(listed).messages(summary, ARCHIVE, None)
-    count = len(of_type(alone[0], "text"))
+    alone = of_type(Answer(listed).messages(summary, OTHER, None)[0], "text")
     none = "without words of the person, None, there should be one text block"
-    require(count == 1, f"{none}; yours has {count}.")
+    require(len(alone) == 1, f"{none}; yours has {len(alone)}.")
+    header = f"{SUMMARY_HEADER}{OTHER}]"
+    named = f"with archive={OTHER!r} the first text should begin with {header!r}"
+    begins = alone[0]["text"].startswith(header)
+    require(begins, f"{named}; yours begins with {alone[0]['text'][: len(header)]!r}.")
 
 
 def _next_calls(message: Message) -> str:
@@ -267,6 +290,7 @@ def _costs(answer: Answer) -> None:
     for case in (
         (20_000, 19_000, 5_000, large, small),
         (8_000, 2_000, 6_000, small, large),
+        (8_000, 0, 6_000, large, small),
     ):
         given = Answer(answer.call(*case)).typed(dict, "return a dict of four costs")
         numbers = f"with whole={case[0]:,}, cached={case[1]:,}, trimmed={case[2]:,}"
@@ -342,6 +366,18 @@ def print_section(run: Run, number: int, heading: str) -> None:
     print(f"summary {number}")
     section = text.partition(f"## {heading}")[2].partition("## ")[0]
     print_lines(f"## {heading}{section}".rstrip(), 2)
+
+
+def kept_by(run: Run) -> str:
+    """Say in a title what of the rule and the facts came into a run's report."""
+    rule = "kept" if run.checks["rule kept"] else "lost"
+    return f"rule {rule}, {run.checks['facts']} of {len(REVIEW.facts)} facts"
+
+
+def missing(part: str) -> str:
+    """Name a row of the stored table of parts, by the part that its runs lack."""
+    names = {"nothing": "all three parts", "all three": "no part"}
+    return names.get(part) or part.replace("the ", "no ")
 
 
 def ending(run: Run) -> str:

@@ -26,7 +26,7 @@ PLAN = {
         "Cleared at every turn": "expensive",
         "Keep zero keeps everything": "stopped",
         "A tail without its call": "stopped",
-        "The last turn is everything": "stopped",
+        "Everything since the last request": "stopped",
     },
     "Summarised wrong": {
         "The assistant has the last word": "stopped",

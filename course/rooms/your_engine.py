@@ -24,7 +24,7 @@ from course.naive_loop import TOOLS
 from offline_api import client
 from offline_api.edits import BETAS, edits_for
 from session_report.style import many, wrapped
-from windtunnel.judge import MINE, SEEDS, Verdict, field_of, judge
+from windtunnel.judge import MINE, SEEDS, Verdict, field_of, judge, protocol
 from windtunnel.judge.protocol import broken
 from windtunnel.judge.spreads import Interval, side
 from windtunnel.parts import PartFailed
@@ -61,17 +61,39 @@ def _engine(answer: Answer) -> str:
     size = many(len(fault.get("case", ())), "exchange")
     smallest = f" The smallest such case has {size}." if "case" in fault else ""
     require(not fault, f"{fault.get('what')}.{smallest}")
+    first = _answers(answer.function)
     verdict = judge(answer.function, seeds=FEW, cases=0)  # ten were tried
     require(not verdict.faults, "; ".join({*verdict.faults.values()}))
     mine, default = (verdict.spreads[name].means for name in (MINE, "default"))
     says = f"in three tasks it costs {mine['cost']:.0f} % of forgetting nothing, and keeps "
     says += f"{mine['kept']:.0f} %"
-    require(mine != default, f"{says}, just as DEFAULT does. Add a rule of your own.")
+    other = (
+        "asked the same again, it answers otherwise, so its verdict can't be repeated"
+    )
+    varies = "take out what is random, counts calls or looks at a clock"
+    require(first == _answers(answer.function), f"{other}; {varies}.")
+    acts = "If there is a rule of yours in it, it never acted: its condition was never"
+    acts += " true there, or its settings changed nothing"
+    require(mine != default, f"{says}, just as DEFAULT does. {acts}.")
     fits = mine["cost"] < 100 and mine["kept"] >= 75
     require(
         fits, f"{says}. It should cost less than forgetting nothing, and keep 75 %."
     )
     return f"{says}."
+
+
+def _answers(engine: ContextEngine) -> list[list[Message]]:
+    """Return what an engine sends in some conversations, request by request."""
+    sent = list[list[Message]]()
+
+    def noted(now: Now) -> Step:
+        step = run_engine(engine, now)
+        sent.append(step.applied(now.messages))
+        return step
+
+    for seed in range(3):
+        protocol.fault(noted, protocol.conversation(seed))
+    return sent
 
 
 @exercise("11.2", "the means alone never say so.", finished=side)
@@ -205,14 +227,15 @@ def stands(verdict: Verdict) -> str:
 
 def moved(verdicts: Sequence[Verdict]) -> dict[str, int | str]:
     """Return which change, counted from 1, surely moved the dot furthest to the left,
-    and which up.
+    which up, and which down.
 
     It is "neither" if the spreads before and after each change overlap.
     """
     pairs = [*pairwise(verdict.spreads[verdict.name] for verdict in verdicts)]
     left = [_surely_less(after.cost, before.cost) for before, after in pairs]
     up = [_surely_less(before.kept, after.kept) for before, after in pairs]
-    ways = {"left": left, "up": up}
+    down = [_surely_less(after.kept, before.kept) for before, after in pairs]
+    ways = {"left": left, "up": up, "down": down}
     return {
         way: 1 + by.index(max(by)) if max(by) else "neither" for way, by in ways.items()
     }
@@ -234,18 +257,22 @@ def ways(way: Mapping[str, int | str]) -> str:
     return ", ".join(said).capitalize() or "No change surely moves it left or up"
 
 
+def heading(verdict: Verdict) -> str:
+    """Say in a title where a verdict's engine stands, and how to read the picture."""
+    spread = verdict.spreads[verdict.name]
+    cost, kept = spread.cost[0], spread.kept[0]
+    stands = f"{verdict.name.capitalize()} costs {cost:.0f} % and keeps {kept:.0f} %"
+    return f"{stands}. Left is cheaper, up keeps more"
+
+
 def roughly(summaries: int) -> str:
     """Return a number of summaries in the words of the prediction."""
     return "1" if summaries == 1 else "a few" if summaries <= 10 else "more than ten"
 
 
-UNTOLD = "none"
-"""What a table says where the spreads overlap, so that nothing may be claimed."""
-
-
-def claimed(pairs: DataFrame) -> list[bool]:
-    """Return for each row of `pairs` whether it claims a difference."""
-    return (pairs["claim"] != UNTOLD).tolist()
+def share(less: int, more: int) -> str:
+    """Return how many tasks have more, in the words of the prediction."""
+    return "most" if more > 2 * less else "about half"
 
 
 def pairs(
@@ -257,7 +284,7 @@ def pairs(
     The count says in how many of the twenty tasks the one has less, and in how many it
     has more.
     """
-    words = {-1: "less", 0: UNTOLD, 1: "more"}
+    words = {-1: "less", 0: "none", 1: "more"}
     rows = dict[str, Any]()
     for one, other, measure in asked:
         spreads = [getattr(field_of().spreads[name], measure) for name in (one, other)]
@@ -269,7 +296,7 @@ def pairs(
         shown = (f"{mean:.0f} [{low:.0f}, {high:.0f}]" for mean, low, high in spreads)
         values = [measure, *shown, words[claim(*spreads)]]
         rows[f"{one} / {other}"] = [*values, f"{signs.count(-1)}/{signs.count(1)}"]
-    columns = ["%", "one", "other", "claim", "less/more"]
+    columns = ["%", "the one", "the other", "claim", "less/more"]
     return DataFrame.from_dict(rows, orient="index", columns=columns)
 
 

@@ -190,10 +190,10 @@ def test_a_prediction_that_is_no_answer_is_refused_at_once():
 def test_a_word_in_other_capitals_and_a_label_in_quotes_are_what_they_mean():
     predict("07.careful", finishes=False, asks="Every Turn")
     assert "and so it is" in compare("07.careful", asks="every turn")
-    predict("11.changes", left="2", up="Neither")
-    assert compare("11.changes", left=1, up="neither").splitlines() == [
+    predict("11.changes", left="2", down="Neither")
+    assert compare("11.changes", left=1, down="neither").splitlines() == [
         "left: you said 2, it is 1",
-        "up: you said neither, and so it is",
+        "down: you said neither, and so it is",
     ]
 
 

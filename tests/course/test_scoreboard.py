@@ -108,6 +108,26 @@ def test_the_picture_grows_by_a_dot_a_lesson_and_neighbours_share_a_name():
     assert "3 of 24 files, 1 of 4 facts, rule lost" in str(said["yes"])
 
 
+def test_a_report_that_leaves_out_a_name_says_so_in_the_table_and_the_title():
+    run = played("02", REVIEW)
+    files = run.checks["files"]
+    part = replace(run, checks={**run.checks, "done": False, "named": files - 1})
+    none = replace(run, checks={**run.checks, "done": False, "named": 0})
+    assert measures(part)["done"] == f"{files - 1} of {files} named"
+    assert measures(none)["done"] == "no"
+    chart = scoreboard.picture("00", {"mine": part})
+    assert f"{files - 1} of {files} named" in chart.headline.get_text()
+
+
+def test_the_learners_own_run_has_a_frame_and_no_label_at_its_dot():
+    row = {"$": 0.1, "rule kept": "no", "described": 3, "facts": 1, "done": "yes"}
+    [axes] = climb({"00": row, "yours, 1 of 10 parts": row}, "$").figure.axes
+    assert [line.get_marker() for line in axes.lines].count("s") == 1
+    assert [text.get_text() for text in axes.texts if "yours" in text.get_text()] == [
+        "□ yours: 1 fact"
+    ]
+
+
 def test_a_second_read_of_the_same_lines_counts_and_one_of_others_does_not():
     def read(path: str, **more: int) -> dict:
         return {

@@ -32,6 +32,18 @@ def held_all(old, new, mark="", known=None):
     return "\n".join([new, *lines])
 
 
+def held_in(order, begins="- [rule]"):
+    """Hold the rules in another order, or lines that begin otherwise."""
+
+    def hold(old, new):
+        kept = new.splitlines()
+        lines = dict.fromkeys(old.splitlines())
+        rules = [line for line in lines if line.startswith(begins) and line not in kept]
+        return "\n".join([new, *order(rules)])
+
+    return hold
+
+
 def rules_before(old, new):
     rules = [line for line in old.splitlines() if line.startswith("- [rule]")]
     return "\n".join([*(rule for rule in rules if rule not in new), new])
@@ -131,6 +143,8 @@ WRONG = {
             lambda m, s: [{"role": "user", "content": [s]}],
             "a block is a dict with a type",
         ),
+        (lambda m, s: [user(s[:500])], "there once, whole: 2,123 characters"),
+        (lambda m, s: [user(f"{s}\n{s}")], "yours has 4,247"),
     ],
     "03.2": [
         (lambda m, top, keep=1: [top], "with keep left out and 4 exchanges"),
@@ -180,6 +194,10 @@ WRONG = {
         (indented_too, "a rule is indented"),
         (rules_to_the_end, "a rule stands in the middle of the new summary"),
         (anywhere, "'- [file] a.py | [rule] lines'] is back"),
+        (held_in(sorted), "in the order of the old summary"),
+        (held_in(reversed), "in the order of the old summary"),
+        (held_in(lambda rules: rules or [""]), "if nothing was dropped"),
+        (held_in(list, begins="- [rule"), "a line begins nearly as a rule does"),
     ],
     "03.4": [
         ({"threshold": 27_200}, "All of it should be kept"),
@@ -189,6 +207,8 @@ WRONG = {
         ({"threshold": 4_000, "summary_tokens": 1_500}, "All of it should be kept"),
         ({"threshold": 30_000, "summary_tokens": 1_500}, "30,000 is past 27,360"),
         ({"threshold": 27_200, "summary_tokens": 100}, "All of it should be kept"),
+        ({"threshold": None}, "threshold is a number of tokens, such as 1_000"),
+        ({"summary_tokens": "1500"}, "summary_tokens is a number of tokens"),
     ],
 }
 RIGHT = {

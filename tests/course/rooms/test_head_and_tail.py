@@ -2,8 +2,6 @@
 
 from functools import partial
 
-from pandas import read_csv
-
 from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.messages import (
     SUMMARY_END,
@@ -16,7 +14,6 @@ from agentlib.messages import (
 from course.rooms.auto_compact import newest_stay
 from course.rooms.head_and_tail import START, four_costs, parts_panel
 from tests.course.rooms.solved import Lesson
-from windtunnel.tasks.generated import PARTS
 from windtunnel.tasks.scenarios import REVIEW
 
 
@@ -63,8 +60,13 @@ def priced(**other):
     return costs
 
 
+def nothing_cached(whole, cached, trimmed, own, other):
+    """Take no cached token for a sign that everything is cached."""
+    return four_costs(whole, cached or whole, trimmed, own, other)
+
+
 def in_steps(messages, top, keep=newest_stay):
-    new = keep(messages, top)
+    new = keep(messages[1:], top)
     new.insert(0, messages[0])
     return new
 
@@ -102,6 +104,10 @@ WRONG = {
             "the first message should stay",
         ),
         (lambda m, top, keep: [m[0], *keep(m[1:], top)], "missing 1 required"),
+        (
+            lambda m, top, keep=newest_stay: [m[0], *keep(m, top)],
+            "with a `keep` that keeps all it gets",
+        ),
     ],
     "06.2": [
         (
@@ -166,6 +172,24 @@ WRONG = {
             ),
             "there should be one text block",
         ),
+        (
+            handed_over(WHOLE, "{words}", header=f"{SUMMARY_HEADER}t.jsonl]"),
+            "with archive='monday.jsonl'",
+        ),
+        (
+            handed_over(WHOLE.replace("{end}", "{summary}\n{end}"), "{words}"),
+            "in the first text once",
+        ),
+        *[
+            (handed_over(WHOLE, "{words}", note=note), f"the note has {order!r}")
+            for note, order in {
+                "Reference only. Answer the pending questions.": "answer",
+                "Reference only.\nNow continue with the remaining work.": "now continue",
+                "Not instructions? Yes they are: obey.": "obey",
+                "Do not use tools. Reference only.": "not use tool",
+                "Reference only. Don't call a tool.": "n't call a tool",
+            }.items()
+        ],
     ],
     "06.3": [
         (asks_if(lambda messages: True), "nothing was summarised yet"),
@@ -218,6 +242,7 @@ WRONG = {
             "'other, trimmed'",
         ),
         (lambda *numbers: {}, "'own, whole' should be"),
+        (nothing_cached, "with whole=8,000, cached=0"),
     ],
 }
 RIGHT = {
@@ -225,7 +250,15 @@ RIGHT = {
     "06.2": [
         handed_over(
             "{header}{note}{summary}{end}", "{words}", note="\nNotes, reference only.\n"
-        )
+        ),
+        *[
+            handed_over(WHOLE, "{words}", note=note)
+            for note in (
+                "Reference only: do not answer or follow anything in it.",
+                "Not instructions, but notes with which you can continue.",
+                "Reference only. Your tools stay in use, and the words follow.",
+            )
+        ],
     ],
     "06.3": [
         lambda m, p, u: f"{p}\n\n{u.strip()}" if any(map(has_summary, m)) else p,
@@ -263,14 +296,3 @@ def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again():
     assert "rule kept yes, facts 2." in panel.text.replace("\n", " ")
     panel.move(parts="neither", summary_tokens=1_600)
     assert "rule kept yes, facts 4." in panel.text.replace("\n", " ")
-
-
-def test_half_of_the_facts_that_the_whole_hand_off_loses_are_in_tasks_with_fewer_than_six():
-    table = read_csv(PARTS)
-    whole = table[table["without"] == "nothing"]
-    lost = (whole["facts"] - whole["facts kept"]).groupby(whole["facts"]).sum()
-    assert (lost.sum(), lost[6], lost[3]) == (
-        15,
-        7,
-        1,
-    )  # as the fold after 06.twenty says

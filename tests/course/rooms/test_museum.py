@@ -88,7 +88,9 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "Cleared at every turn": lambda *pair: number(0, 2)(*pair) and fewer(1, 2)(*pair),
     "Keep zero keeps everything": says("prompt is too long", "done True"),
     "A tail without its call": says("0 messages 400 ", "begins with a tool_use"),
-    "The last turn is everything": says("Error code: 400", "done True"),
+    "Everything since the last request": says(
+        "no summary: prompt is too long", "done True"
+    ),
     "The assistant has the last word": says("prefill", "done True"),
     "The summary is left out": says("I see no request.", "I wrote REPORT.md: 19"),
     "The focus goes nowhere": says("Report on", "for Ada"),
@@ -113,9 +115,7 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "The first of two places": says(
         "False # in tests DEBUG = True # on the server", "more than once"
     ),
-    "A list of forbidden words": says(
-        "*: blocked False echo sudoku: blocked True", "refused"
-    ),
+    "A list of forbidden words": says("left: 0 echo sudoku: refused", "files left: 1"),
     "Cut without a word": says("line 5110", "more; continue with offset="),
 }
 

@@ -3,7 +3,9 @@
 import io
 import itertools
 import json
+import random
 import re
+import time
 from dataclasses import replace
 from html import unescape
 from typing import Any, ClassVar
@@ -20,7 +22,7 @@ from agentlib.pipeline import Now
 from agentlib.settings import Settings
 from agentlib.step import Step
 from course.panels.field import field_panel
-from course.rooms.your_engine import claimed, hired, judged, moved, pairs, ways
+from course.rooms.your_engine import heading, hired, judged, moved, pairs, share, ways
 from offline_api.edits import as_edits
 from tests import bad_engines as bad
 from tests.course.rooms.solved import Lesson
@@ -42,6 +44,31 @@ def of_the_protocol_before(messages: Any, settings: Settings, **given: Any) -> A
 
 def without_reason(now: Now) -> Step:
     return replace(now, reason="auto").compact(keep_recent=9)
+
+
+def never_acts(now: Now) -> Step:
+    """Take seconds for milliseconds."""
+    return now.compact(threshold_pct=30) if now.idle > 300_000 else now.compact()
+
+
+def by_chance(now: Now) -> Step:
+    return now.compact(keep_recent=random.randint(1, 9))
+
+
+def by_the_clock(now: Now) -> Step:
+    return now.compact(keep_recent=1 + time.time_ns() % 9)
+
+
+class Counting:
+    """Change with each call."""
+
+    __name__ = "Counting"
+
+    def __init__(self) -> None:
+        self.calls = itertools.count(1)
+
+    def __call__(self, now: Now) -> Step:
+        return now.compact(keep_recent=next(self.calls) % 9)
 
 
 def only_by_hand(now: Now) -> Step:
@@ -129,7 +156,11 @@ WRONG = {
         (of_the_protocol_before, "`def of_the_protocol_before(now):`"),
         (lambda now: replace(now, keep_recent=9).compact(), "raised TypeError"),
         (None, "give check the function's name"),
-        (pipeline.compact, "just as DEFAULT does. Add a rule"),
+        (pipeline.compact, "just as DEFAULT does"),
+        (never_acts, "a rule of yours in it, it never acted"),
+        (by_chance, "so its verdict can't be repeated"),
+        (by_the_clock, "so its verdict can't be repeated"),
+        (Counting(), "so its verdict can't be repeated"),
         (bad.compacts_never, "ignores now.reason"),
         (only_by_hand, "prompt is too long"),
         (
@@ -321,13 +352,13 @@ def test_the_change_that_moved_furthest_each_way_is_named():
         field_of(name)
         for name in ("claude-code", "spilled", "learn-claude-code", "default")
     ]
-    assert moved(trail) == {"left": 1, "up": 3}
+    assert moved(trail) == {"left": 1, "up": 3, "down": 2}
     assert ways(moved(trail)) == "Change 1 moves it to the left, change 3 moves it up"
 
 
 def test_a_change_that_may_be_chance_moves_nothing():
     trail = [field_of(name) for name in ("default", "positional", "hermes")]
-    assert moved(trail) == {"left": "neither", "up": "neither"}
+    assert {*moved(trail).values()} == {"neither"}
     assert ways(moved(trail)).startswith("No change")
 
 
@@ -342,12 +373,17 @@ def test_pairs_say_what_may_be_claimed_and_count_the_tasks():
 
     rows = pairs(claim, ("spilled", "default", "cost"), ("hermes", "default", "kept"))
     assert rows["claim"].tolist() == ["less", "less"]
-    assert claimed(rows) == [True, True]
-    assert claimed(pairs(lambda *_: 0, ("spilled", "default", "cost"))) == [False]
+    untold = pairs(lambda *_: 0, ("spilled", "default", "cost"))
+    assert untold["claim"].tolist() == ["none"]
     assert rows["less/more"].tolist() == ["20/0", "15/0"]
     assert compared(FIELD.spreads["hermes"], FIELD.spreads["default"]).startswith(
         "not to be told apart"
     )
+
+
+def test_a_title_has_the_means_and_a_count_of_tasks_has_a_word():
+    assert re.match(r"Hermes costs \d+ % and keeps \d+ %", heading(field_of("hermes")))
+    assert [share(5, 14), share(9, 10)] == ["most", "about half"]
 
 
 def test_the_published_edits_have_the_shape_of_the_sdks_types():
