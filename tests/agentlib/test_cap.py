@@ -143,7 +143,8 @@ def test_a_request_that_is_stopped_counts_in_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
-    with served(Counting(stopped)) as wire:
+    replies = iter([stopped, answer])
+    with served(Counting(lambda: next(replies)())) as wire:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
         api = client(live=True, env=None, max_usd=0.000_1, say=str)
         ask: Any = {"model": MODEL, "max_tokens": 1_000}

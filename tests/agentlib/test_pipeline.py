@@ -66,6 +66,15 @@ def fails(messages, focus):
     raise SummaryFailed("the summary is empty")
 
 
+def test_the_results_of_a_head_are_never_cleared():
+    messages = conversation(6)
+    without = step(messages, Settings(keep_recent=1))
+    kept = step(messages, Settings(keep_recent=1, head_tokens=600))
+    assert "toolu_0" in without.cleared
+    assert "toolu_0" not in kept.cleared
+    assert "toolu_4" in kept.cleared
+
+
 def test_a_context_under_the_threshold_passes_unchanged():
     messages = conversation(5)
     found = step(messages, OFF, summarize=never, archive=never)

@@ -154,6 +154,17 @@ def test_every_object_is_read_and_other_text_reported(tmp_path, data, lines, ski
     assert [p for p in parts if isinstance(p, str)] == skipped
 
 
+def test_a_line_that_was_changed_is_told_by_its_checksum(tmp_path):
+    session = a_session(tmp_path)
+    session.say("Add 1 and 1.", at=0)
+    whole = session.path.read_bytes()
+    session.path.write_bytes(whole.replace(b"Add 1 and 1.", b"Add 1 and 2."))
+    assert [line["crc32"] is None for _, line in numbered(session.path)] == [
+        False,
+        True,
+    ]
+
+
 def test_a_torn_line_is_closed_before_the_next(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b'{"a": 1}\n{"b": ')
