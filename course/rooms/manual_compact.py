@@ -219,6 +219,7 @@ def _finished(answer: Answer) -> None:
     edited = turn("edit_file")
     failed = turn(write, read, fails=0)
     fine = turn(write)
+    second = turn(read, write)
     turned = turn(write, read)
     fine[-1]["content"][0]["is_error"] = False
     turned[-1]["content"][0]["is_error"] = True
@@ -238,7 +239,10 @@ def _finished(answer: Answer) -> None:
             turn(read, write, fails=1),
             False,
         ),
+        ("if a read came first, and the write after it did not fail", second, True),
         ("if the first of two writes failed", turn(write, write, fails=0), True),
+        ("if the second of two writes failed", turn(write, write, fails=1), True),
+        ("if the write came third", turn(read, read, write), True),
         ("if the newest turn has edited a file, and written none", edited, False),
         ("if the result says that it is no error", fine, True),
         ("if the results come in another order than the calls", turned, False),

@@ -159,6 +159,7 @@ def _load(answer: Answer) -> None:
             ),
             ("a file with the same line twice", whole[:1] * 2, "\n", messages[:1] * 2),
             ("an empty file", [], "", []),
+            ("a whole last line that lost its line end", whole[:2], "", messages[:2]),
             ("a text with U+2028, at which splitlines cuts", [raw], "\n", odd),
             (HALF, [raw, cut], "", odd),
             (f"{HALF} and whole lines behind it", [raw, cut, raw], "\n", odd * 2),
@@ -217,7 +218,7 @@ def _interrupted(answer: Answer) -> None:
             sorted(map(str, given)) == sorted(right), f"{wanted} {names or 'none'}."
         )
         require_messages([*messages, {"role": "user", "content": results}])
-        says = all("interrupted" in result_text(block) for block in results)
+        says = all(result_text(block) == INTERRUPTED for block in results)
         require(says, "the content should be the value of INTERRUPTED, without quotes.")
         errors = all(block.get("is_error") is True for block in results)
         require(

@@ -90,6 +90,15 @@ def written(messages, good=None, focus="rules"):
     return focus if (good(fine) if good else fine[0]) else None
 
 
+def last_write(messages):
+    newest = last_assistant(messages)
+    calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
+    ids = [call["id"] for call in calls if call["name"] == "write_file"][-1:]
+    answers = of_type(messages[-1], "tool_result")
+    fine = [r for r in answers if r["tool_use_id"] in ids and not r.get("is_error")]
+    return "rules" if fine else None
+
+
 def first_write(messages):
     newest = last_assistant(messages)
     calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
@@ -98,6 +107,20 @@ def first_write(messages):
         r for r in of_type(messages[-1], "tool_result") if r["tool_use_id"] in ids
     ]
     return "rules" if answers and not answers[0].get("is_error") else None
+
+
+def only(which):
+    """Look at some of the newest turn's calls alone."""
+
+    def rule(messages):
+        newest = last_assistant(messages)
+        calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
+        ids = {c["id"] for c in which(calls) if c["name"] == "write_file"}
+        answers = of_type(messages[-1], "tool_result")
+        fine = [r for r in answers if r["tool_use_id"] in ids and not r.get("is_error")]
+        return "rules" if fine else None
+
+    return rule
 
 
 def edits_too(messages):
@@ -281,6 +304,9 @@ WRONG = {
         (partial(written, focus=""), "the answer should be a focus, not ''"),
         (written, "a read came first, and the write after it failed"),
         (first_write, "if the first of two writes failed"),
+        (only(lambda calls: calls[:1]), "if a read came first, and the write after it"),
+        (only(lambda calls: calls[:2]), "if the write came third"),
+        (last_write, "if the second of two writes failed"),
         (edits_too, "if the newest turn has edited a file"),
         (by_key, "it raised KeyError('is_error')"),
         (by_presence, "if the result says that it is no error"),

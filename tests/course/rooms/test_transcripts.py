@@ -32,6 +32,19 @@ def all_lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def but_an_unended_line(path):
+    whole = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
+    return [json.loads(line) for line in whole if is_json(line)]
+
+
+def is_json(line):
+    try:
+        json.loads(line)
+    except json.JSONDecodeError:
+        return False
+    return True
+
+
 def but_the_last(path):
     return [
         json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:-1]
@@ -211,6 +224,7 @@ WRONG = {
             "from a text with U+2028, at which splitlines cuts, 1 message should",
         ),
         (said_once, "a file with the same line twice"),
+        (but_an_unended_line, "a whole last line that lost its line end"),
         (cleaned, "it wrote to the file"),
         (strictly, "is torn inside a character makes reading raise"),
         (or_else_nothing, "torn inside a character, 1 message should come back"),
@@ -229,6 +243,12 @@ WRONG = {
         ),
         (
             lambda messages: answers(unanswered(messages), "done", is_error=True),
+            "INTERRUPTED",
+        ),
+        (
+            lambda messages: answers(
+                unanswered(messages), "was interrupted, run it again", is_error=True
+            ),
             "INTERRUPTED",
         ),
         (
