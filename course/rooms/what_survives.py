@@ -233,6 +233,31 @@ def _rests_on(answer: Answer) -> None:
             ran,
             did("", "(no output)", command="python old_migrate.py"),
         ),
+        "only the model said this rule": (
+            None,
+            f"- [rule] {CONSENT}",
+            [said("Go on."), {"role": "assistant", "content": CONSENT}],
+        ),
+        "the model wrote this fact into a file": (
+            None,
+            "- [fact] LIMIT = 7",
+            did("", "ok", content="LIMIT = 7"),
+        ),
+        "the model ran a file, and nobody read it": (
+            None,
+            "- [file] lib/a.py",
+            did("", "(no output)", command="python lib/a.py"),
+        ),
+        "a summary has the words as a part of a prohibition": (
+            None,
+            "- [rule] edit files under vendor/.",
+            [summary, *READ],
+        ),
+        "the second of two results has it": (
+            0,
+            "- [fact] LIMIT = 7",
+            [{"role": "user", "content": found[::-1]}],
+        ),
     }
     answer.agree(cases)
 

@@ -72,6 +72,12 @@ def is_open(outcomes, turns, limit, rest):
     return limit > 0 and without_limit_0(outcomes, turns, limit, rest)
 
 
+def longest_row(outcomes, turns, limit, rest):
+    rows = "".join("f" if each == "failed" else " " for each in outcomes).split()
+    is_failing = outcomes[-1:] == ["failed"]
+    return bool(limit and is_failing and max(map(len, rows)) >= limit and turns < rest)
+
+
 def without_limit_0(outcomes, turns, limit, rest):
     return outcomes[-limit:] == ["failed"] * limit and turns < rest
 
@@ -185,6 +191,19 @@ WRONG = {
             "the next request goes through",
         ),
         (lambda o, turns, limit, rest: is_open(o, turns, 3, rest), "if the limit is 1"),
+        (longest_row, "after a success one failure is the first"),
+        (
+            lambda o, turns, limit, rest: is_open(
+                o, turns, limit, rest and rest + len(o) - limit
+            ),
+            "the rest is as long after a fourth failure",
+        ),
+        (
+            lambda o, turns, limit, rest: (
+                is_open(o, turns, limit, rest) and len(o) < 2 * limit
+            ),
+            "after a seventh failure",
+        ),
         (without_limit_0, "with a limit of 0"),
         (
             lambda o, turns, limit, rest: is_open(o, turns, limit, 10),

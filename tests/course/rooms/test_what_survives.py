@@ -51,6 +51,15 @@ def unless_just_said(messages):
     ]
 
 
+def also(witness, speaker):
+    """Take one more speaker for the witness of some lines."""
+    return traces(
+        lambda who, wanted: (
+            is_witness(who, wanted) or (wanted == witness and who == speaker)
+        )
+    )
+
+
 def traces(believes, order=list, has=says):
     """Return the first message in which a speaker that is believed says the words."""
 
@@ -317,6 +326,9 @@ WRONG = {
             "the person says this fact",
         ),
         (traces(lambda who, witness: who != "model"), "only a file says this rule"),
+        (also("person", "model"), "only the model said this rule"),
+        (also("file", "call"), "the model wrote this fact into a file"),
+        (also("file", "run"), "the model ran a file, and nobody read it"),
         (witness_first, "a summary comes before"),
         (summaries_first, "a summary has it, too"),
         (whole_line, "the person said it first"),
