@@ -7,8 +7,10 @@ that can't be read is named and never ends the run.
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent import futures
+from contextlib import contextmanager
 from datetime import datetime, tzinfo
 from functools import cache, partial
 from pathlib import Path
@@ -89,7 +91,8 @@ def each(
     failed = dict[Item, str]()
     try:  # Ctrl-C may come at the first of them already
         for path in paths:
-            under_way[executor.submit(function, path)] = path
+            with _without_ctrl_c():
+                under_way[executor.submit(function, path)] = path
         for future in track(futures.as_completed(under_way), total=len(under_way)):
             error = future.exception()  # whatever a file does to its reader
             if isinstance(error, futures.BrokenExecutor):
@@ -116,7 +119,9 @@ def _one_by_one(
         with _pool(1, is_apart=True) as own:
             while rest:
                 path = rest.pop(0)
-                error = (future := own.submit(function, path)).exception()
+                with _without_ctrl_c():
+                    future = own.submit(function, path)
+                error = future.exception()
                 if error is None:
                     found[path] = future.result()
                 elif isinstance(error, futures.BrokenExecutor):
@@ -125,6 +130,23 @@ def _one_by_one(
                 else:
                     failed[path] = f"{type(error).__name__}: {error}"
     return found, failed
+
+
+@contextmanager
+def _without_ctrl_c() -> Generator[None]:
+    """Let Ctrl-C wait for the end of the block. While `submit` starts a process it
+    would leave one that nobody knows, and nobody ends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Ctrl-C is for the main thread
+        return
+    pressed = list[int]()
+    before = signal.signal(signal.SIGINT, lambda number, _frame: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _pool(jobs: int, *, is_apart: bool = False) -> futures.Executor:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -43,7 +43,7 @@ from session_report.one import (
     responses,
     window,
 )
-from session_report.overview import COPIED, overview
+from session_report.overview import COPIED, each, overview
 from session_report.report import (
     VERSION,
     WORDS,
@@ -947,6 +947,25 @@ def test_a_failure_leaves_the_old_page_whole(
     assert run(written(tmp_path, *a_day()), "--html", page).exit_code != 0
     assert [p.name for p in tmp_path.iterdir()] == ["report.html", "theirs.jsonl"]
     assert page.read_text() == "the old one"
+
+
+class Slow(ThreadPoolExecutor):
+    """Ctrl-C comes while it starts to work."""
+
+    whole = False
+
+    def submit(self, *args: Any) -> Future[Any]:
+        signal.raise_signal(signal.SIGINT)
+        self.whole = True
+        return super().submit(*args)
+
+
+def test_ctrl_c_waits_until_a_worker_has_started() -> None:
+    with ctrl_c(), Slow() as slow:
+        with pytest.raises(KeyboardInterrupt):
+            each(str, [1, 2], executor=slow)
+        assert slow.whole
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
