@@ -642,7 +642,7 @@ def thrashing(share: float, name: str, workspace, session, turns: int = 40):
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("share", [0.3, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8])
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.7, 0.8])
 def test_what_fills_the_window_is_not_compacted_for_ever(
     workspace, session, name, share
 ):

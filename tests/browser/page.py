@@ -285,12 +285,17 @@ class Panel:
         return self.notebook.probe("differences", self.model)
 
 
-def press(handle: Locator) -> None:
-    """Move a slider one step with the keyboard, away from the nearer end."""
+def is_high(handle: Locator) -> bool:
+    """Whether a slider stands in its upper half."""
     low, now, high = (
         float(handle.get_attribute(f"aria-value{k}") or 0) for k in PLACES
     )
-    handle.press("ArrowLeft" if now > (low + high) / 2 else "ArrowRight")
+    return now > (low + high) / 2
+
+
+def press(handle: Locator) -> None:
+    """Move a slider one step with the keyboard, away from the nearer end."""
+    handle.press("ArrowLeft" if is_high(handle) else "ArrowRight")
 
 
 def drag(handle: Locator, share: float, steps: int = 6) -> None:

@@ -120,7 +120,7 @@ def test_two_parts_both_run_or_are_refused(pair: tuple[str, str]):
             play(SURVEY, SETTINGS, **given)
         assert not seen
         return
-    run = play(SURVEY, SETTINGS, **given, max_turns=40)
+    run = play(SURVEY, SETTINGS, **given, max_turns=16)
     assert {*pair} <= {*seen}, run.ended
 
 
