@@ -288,9 +288,7 @@ def test_the_cap_does_not_stop_what_is_free(wire: Wire):
 
 
 def test_a_cap_without_a_price_is_refused_before_anything_is_sent(wire: Wire):
-    with pytest.raises(
-        LiveError, match="The cap can't be held: no price is known for the model"
-    ):
+    with pytest.raises(LiveError, match=r"cap .* 'claude-x'"):
         ask(metered(wire, Cap(1.0)), model="claude-x")
     assert wire.headers == []
     with pytest.raises(anthropic.NotFoundError):

@@ -268,9 +268,8 @@ def test_only_a_text_file_can_be_read(workspace):
 def test_a_pipe_is_not_waited_for(workspace):
     os.mkfifo(workspace.root / "pipe")
     for name, more in (("read_file", {}), ("write_file", {"content": "x"})):
-        assert "is a folder or a device" in failure(
-            workspace, name, {"path": "pipe"} | more
-        )
+        said = failure(workspace, name, {"path": "pipe", **more})
+        assert said.startswith("pipe is ")
 
 
 # -- pages and the cap -----------------------------------------------------------------
@@ -570,7 +569,9 @@ def test_the_file_of_keys_is_the_persons_if_it_is_a_link_too(workspace, path):
     workspace.write_file("x/a", "x")
     (workspace.root / ".env").symlink_to("env/dev.env")
     for name, more in (("read_file", {}), ("write_file", {"content": "API_KEY=new"})):
-        assert "it may hold keys" in failure(workspace, name, {"path": path, **more})
+        said = failure(workspace, name, {"path": path, **more})
+        assert "keys" in said
+        assert "=old" not in said
     assert (workspace.root / "env/dev.env").read_text() == "API_KEY=old"
 
 
