@@ -1,6 +1,7 @@
 """The lines of a call, a compaction and a bill, and texts that would rewrite the
 screen."""
 
+import re
 import sys
 from dataclasses import replace
 from typing import Any
@@ -147,9 +148,8 @@ def test_a_bill_counts_prompts_whole_and_what_the_cache_gave():
     first = {"input_tokens": 10, "cache_creation_input_tokens": 990, "output_tokens": 5}
     second = {"input_tokens": 10, "cache_read_input_tokens": 1_000, "output_tokens": 5}
     line = bill_line("turns: 2", [first, second], MODEL, live=False)
-    assert line.startswith(
-        "[turns: 2; tokens sent: 2,010, cached: 1,000; would have cost $0.0001 "
-    )
+    numbers = re.findall(r"[\d,.]*\d", line)
+    assert numbers[:4] == ["2", "2,010", "1,000", "0.0001"]
     unpriced = bill_line("turns: 2", [first], "other", live=True)
     assert unpriced.endswith(" other]")
     assert "$" not in unpriced

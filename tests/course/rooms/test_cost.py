@@ -27,7 +27,7 @@ from course.rooms.cost import (
     turns_at,
 )
 from session_report.policies import KEEPS_ALL
-from tests.course.rooms.solved import Lesson
+from tests.course.rooms.solved import REFUSED, Lesson
 from windtunnel.runner import play
 from windtunnel.tasks.generated import generated
 from windtunnel.tasks.scenarios import LONG
@@ -166,7 +166,7 @@ WRONG = {
         ),
         (lambda messages, idle: clear_after(5, messages, idle), "two minutes pass"),
         (lambda messages, idle: clear_after(60, messages, idle), "two minutes pass"),
-        (lambda messages, idle: messages[-5:], "the API would refuse this"),
+        (lambda messages, idle: messages[-5:], REFUSED),
         (
             lambda messages, idle: (
                 [messages[0], *messages[-4:]] if idle > 300 else messages
