@@ -237,7 +237,7 @@ def test_a_session_is_resumed_by_one_process_at_a_time(here, capsys):
         assert agent("Which rules hold?", "--resume", file) == 1
         said = capsys.readouterr()
         assert (said.out, said.err.count("\n")) == ("", 1)
-        assert f"{file} is in use by another process: end that one, or " in said.err
+        assert f"{file} is in use" in said.err
         assert file.read_bytes() == before
         first.kill()
     assert (here / "t" / f"{file.stem}.lock").exists()

@@ -57,10 +57,8 @@ def test_the_definitions_have_a_fixed_order_and_fit_the_functions(workspace):
 
 def test_an_unknown_tool_names_those_there_are(workspace):
     text = failure(Workspace(workspace.root), "recall", {"tool_use_id": "x"})
-    assert (
-        text
-        == "there is no tool 'recall'; there are bash, read_file, write_file, edit_file"
-    )
+    assert "'recall'" in text
+    assert text.endswith(" bash, read_file, write_file, edit_file")
 
 
 @pytest.mark.parametrize(

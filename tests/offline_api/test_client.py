@@ -81,17 +81,14 @@ def test_live_a_key_that_can_be_none_is_not_said_aloud(
     key: str, here: pytest.MonkeyPatch
 ):
     here.setenv("ANTHROPIC_API_KEY", key)
-    with pytest.raises(
-        LiveError, match=r"^The API key holds a blank or a sign that no key has"
-    ):
+    with pytest.raises(LiveError, match=r"^The API key ") as refused:
         client(live=True, env=None)
+    assert key not in str(refused.value)
 
 
 def test_live_a_wrong_key_is_one_sentence(wire: Wire, here: pytest.MonkeyPatch):
     here.setenv("ANTHROPIC_API_KEY", "sk-wrong")
-    with pytest.raises(
-        LiveError, match=r"The key was refused by http.* \(401\): check ANTHROPIC"
-    ):
+    with pytest.raises(LiveError, match=r"http.* \(401\): .*ANTHROPIC"):
         ask(client(live=True, env=None))
     assert len(wire.headers) == 1
 
@@ -160,9 +157,7 @@ def test_a_file_without_a_key_is_refused_if_you_named_it(wire: Wire, course: Pat
     for path in (Path("named.env"), course):
         path.write_text(text, encoding="utf-8")
     for name in ("named.env", "missing.env"):
-        with pytest.raises(
-            LiveError, match=f"^{name} is not a file that sets ANTHROPIC_API_KEY"
-        ):
+        with pytest.raises(LiveError, match=f"^{name} .*ANTHROPIC_API_KEY"):
             client(live=True, env=name)
     assert ask(client(live=True, env=course)).stop_reason == "end_turn"
     assert len(wire.headers) == 1

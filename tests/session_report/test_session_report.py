@@ -659,9 +659,7 @@ def test_few_sessions_get_a_comparison_and_no_advice() -> None:
     *_, said = answer(
         {"kinds": kinds, "what if": [lean, today], "set this": [{"line": "none"}]}
     )
-    assert said.startswith(
-        "Too few to choose a setting by (7 files of at least 10): replayed with"
-    )
+    assert "(7 files of at least 10)" in said
     assert "3.4 % less" in said
     assert "$" not in said, "simulated dollars beside real ones are no comparison"
 
