@@ -94,7 +94,7 @@ def test_the_commands_of_a_conversation_are_those_of_the_readme(tmp_path: Path):
     rows = re.findall(r"^\| `(/[^`]+)` \|", TEXTS[0].read_text("utf-8"), re.M)
     assert len(rows) >= 5
     (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
-    typed = ["Read every Python file one by one and write a report", *rows]
+    typed = ["Read every Python file one by one and write a report", *rows, "/nothing"]
     done = subprocess.run(
         [sys.executable, "-m", "agentlib", "--workspace", tmp_path],
         input="\n".join(typed),
@@ -102,7 +102,9 @@ def test_the_commands_of_a_conversation_are_those_of_the_readme(tmp_path: Path):
         capture_output=True,
         text=True,
     )
-    assert "there is no command" not in done.stderr
+    (refusal,) = (line for line in done.stderr.splitlines() if "/nothing" in line)
+    for row in rows:
+        assert refusal.replace("/nothing", row.split()[0]) not in done.stderr
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)

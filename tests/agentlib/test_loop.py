@@ -175,11 +175,9 @@ def test_a_call_that_was_mended_is_answered(workspace, session):
     (first, _), (second, bad), (third, worse) = results(last.context[-1])
     assert first == READ
     assert bad
-    assert (
-        "must be an object with path, offset, limit, not {'input': 'a.txt'}" in second
-    )
+    assert "{'input': 'a.txt'}" in second
     assert worse
-    assert "there is no tool '7'" in third
+    assert "'7'" in third
 
 
 @pytest.mark.parametrize(
@@ -536,7 +534,7 @@ def test_by_hand_with_a_call_in_flight(workspace, session):
     loop.Agent(model, workspace, session, SMALL, clock=Clock()).compact_now()
     assert session.pending == ()
     assert len(session.context) == 3
-    assert contents(session.context[-1]) == ["interrupted; check before repeating"]
+    assert contents(session.context[-1]) == [INTERRUPTED]
 
 
 def test_each_tier_is_told_once(workspace, session):

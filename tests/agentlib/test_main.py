@@ -24,7 +24,9 @@ import pytest
 
 from agentlib.cli.main import DONE, FAILED, STOPPED, main, sentence
 from agentlib.estimation import prompt_tokens
+from agentlib.live import price_notice
 from agentlib.loop import Agent
+from agentlib.messages import INTERRUPTED
 from agentlib.settings import MODEL
 from agentlib.transcripts import load
 from offline_api.server import Headers, Reply, Server
@@ -35,6 +37,7 @@ from tests.runs import ctrl_c
 
 ROOT = Path(__file__).parents[2]
 REPORT = "Read every Python file in this directory one by one and write a report"
+WHOLE_WINDOW = "[window: {:,} tokens, all that the model has]"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="pty and links are POSIX's")
 
 
@@ -112,7 +115,7 @@ def test_a_prompt_that_is_refused_exits_with_1_and_changes_nothing(here, capsys)
 
 def test_a_task_that_is_not_done_exits_with_1(here, capsys):
     assert agent("Rename NOWHERE to ELSEWHERE everywhere and run the tests") == 1
-    assert "`NOWHERE` isn't in any file here" in capsys.readouterr().out
+    assert "`NOWHERE`" in capsys.readouterr().out
 
 
 def test_sessions_lie_in_the_current_folder_and_never_in_the_workspace(
@@ -152,7 +155,7 @@ def test_the_wall_ends_the_run_and_the_session_goes_on_past_it(
 
 def test_a_session_in_which_nothing_was_said_leaves_nothing(here, capsys):
     assert agent() == 0
-    assert "working on a copy" in capsys.readouterr().out
+    assert ".workspace]" in capsys.readouterr().out
     assert agent("word " * 40_000, "--window", "32000") == 1
     said = capsys.readouterr()
     assert "the budget is 29,440" in said.err
@@ -167,7 +170,7 @@ def test_piped_lines_are_prompts_and_commands(here, capsys, monkeypatch):
     assert agent() == 1
     said = capsys.readouterr()
     assert "threshold 150,000" in said.out
-    assert "there is no command /nothing" in said.err
+    assert "/nothing" in said.err
     assert "agent> " not in said.out
     session = load(only(here / "t", "*.jsonl"))
     assert [m for m in session.history if m["content"] == "never"] == []
@@ -220,7 +223,7 @@ def test_a_session_that_was_killed_goes_on_at_once(here, capsys):
     said = capsys.readouterr()
     assert "is damaged; line 7 is left out" in said.err
     assert "I wrote REPORT.md" in said.out
-    assert "interrupted; check before repeating" in file.read_text(encoding="utf-8")
+    assert INTERRUPTED in file.read_text(encoding="utf-8")
 
 
 def test_a_session_is_resumed_by_one_process_at_a_time(here, capsys):
@@ -234,7 +237,7 @@ def test_a_session_is_resumed_by_one_process_at_a_time(here, capsys):
         assert agent("Which rules hold?", "--resume", file) == 1
         said = capsys.readouterr()
         assert (said.out, said.err.count("\n")) == ("", 1)
-        assert f"{file} is in use by another process: end that one, or " in said.err
+        assert f"{file} is in use" in said.err
         assert file.read_bytes() == before
         first.kill()
     assert (here / "t" / f"{file.stem}.lock").exists()
@@ -403,7 +406,7 @@ def live(*argv: str) -> int:
 def test_without_a_key_it_is_one_sentence(here, capsys):
     assert live("hello") == 1
     said = capsys.readouterr()
-    assert said.err.startswith("error: There is no API key: set ANTHROPIC_API_KEY")
+    assert re.match(r"error: .* ANTHROPIC_API_KEY", said.err)
     assert said.err.count("\n") == 1
     assert "$0.10 in, $0.50 out" in said.out
     assert not (here / "t").exists()
@@ -422,9 +425,9 @@ def test_a_named_file_decides_whom_to_ask(here, capsys, key):
             f"ANTHROPIC_BASE_URL={wire.url}\nANTHROPIC_API_KEY=a\n", encoding="utf-8"
         )
         assert live("hello", "--env", str(file)) == 0
-    assert capsys.readouterr().out.startswith(
-        f"[live: Requests go to {wire.url}. claude-haiku-"
-    )
+    notice = capsys.readouterr().out.splitlines()[0]
+    assert notice.startswith("[live: ")
+    assert wire.url in notice
     assert [headers["x-api-key"] for headers in wire.headers] == [
         "a",
         "a",
@@ -440,10 +443,9 @@ def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(
         key(wire.url)
         assert live("hello") == 0
     first, place, refused, command, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith(
-        f"[live: Requests go to {wire.url}. claude-haiku-5-5: $0.10 in, $0.50 "
-    )
-    assert first.endswith("The run stops once $0.50 are spent.]")
+    assert first.startswith("[live: ")
+    assert wire.url in first
+    assert first.endswith(f" {price_notice(MODEL, 0.5)}]")
     assert place.startswith(f"[working in {here / 'project'} itself; ")
     assert refused == "[refused, nobody is there to confirm it]"
     assert command == "    echo hi > made"
@@ -502,9 +504,7 @@ def test_the_window_that_a_server_lists_is_taken(
         assert live("hello", "--price", "0,0", *argv) == 0
     assert load(only(here / "t", "*.jsonl")).settings.context_window == window
     said = capsys.readouterr().out
-    assert (f"[window: {window:,} tokens, all that the model has]" in said) == (
-        window < 10_000
-    )
+    assert (WHOLE_WINDOW.format(window) in said) == (window < 10_000)
 
 
 @pytest.mark.parametrize(
@@ -524,9 +524,7 @@ def test_the_window_is_no_larger_than_the_price_list_says(
         key(wire.url)
         live("hello", "--model", model, "--price", "0,0", *argv)
     said = capsys.readouterr().out
-    assert (f"[window: {window:,} tokens, all that the model has]" in said) == (
-        window == 200_000
-    )
+    assert (WHOLE_WINDOW.format(window) in said) == (window == 200_000)
     assert load(only(here / "t", "*.jsonl")).settings.context_window == window
 
 
@@ -566,7 +564,7 @@ def test_the_cap_stops_the_run_after_the_request_that_reached_it(here, capsys, k
         assert live("hello", "--max-usd", "0.000001") == 1
     assert len(asked) == 1
     said = capsys.readouterr()
-    assert said.err.startswith("[error: the cap of $0.0000 is reached")
+    assert re.match(r"\[error: .* \$0\.0000 ", said.err)
     assert "[turns: 1; " in said.out
 
 
@@ -650,9 +648,7 @@ def test_undo_files_says_that_a_copy_leaves_the_folder_alone(here, capsys, monke
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{REPORT}\n/undo-files\n"))
     assert main(["--workspace", str(here / "project")]) == 0
     copy = only(here / "cwd/.transcripts", "*.workspace")
-    assert f"your folder is untouched; the agent works on a copy, {copy}" in (
-        capsys.readouterr().out
-    )
+    assert f"copy, {copy}]" in capsys.readouterr().out
     assert (copy / "REPORT.md").exists()
 
 
@@ -818,7 +814,7 @@ def test_a_person_confirms_commands_and_stops_what_takes_too_long(here, key):
         person.types("slow\n")
         assert asked.wait(20)
         person.types("\x03")
-        assert "[stopped by Ctrl-C; the session is kept]" in person.reads("agent> ")
+        assert "[stopped" in person.reads("agent> ")
         free.set()
         person.types("quick\n")
         assert "Here I am." in person.reads("agent> ")
@@ -861,7 +857,7 @@ def test_a_compaction_is_previewed_and_undone(desk):
     assert shown[-1].endswith("and the summary; nothing was changed]")
     assert here.terminal.session.context == before
     assert here.obey("/compact", "/undo") == DONE
-    assert "[the last compaction is undone]" in here.printed()
+    assert here.printed()[-1].endswith("undone]")
     assert load(here.terminal.file).context == before
     assert here.obey("/undo") == FAILED
     assert "nothing to undo" in here.printed()[0]
@@ -918,9 +914,9 @@ def test_context_adds_up_to_the_estimate(desk, more):
 def test_another_model_is_asked_from_here_on(desk):
     here = desk()
     assert here.obey("/model other") == FAILED
-    assert here.printed() == [
-        f"[error: offline there is only {MODEL}; to ask 'other' add --live]"
-    ]
+    (refused,) = here.printed()
+    assert refused.startswith("[error: ")
+    assert all(name in refused for name in (MODEL, "'other'", "--live"))
     here.terminal.arguments = replace(
         here.terminal.arguments, live=True, max_usd=float("inf")
     )

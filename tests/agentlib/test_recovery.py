@@ -298,7 +298,7 @@ def test_without_a_model_a_failure_is_a_failure_until_it_is_an_emergency():
     assert found.tokens_after < 2_000
     assert found.archive == "t.jsonl"
     cut = text(found.view[0])
-    assert "[No summary: no model to be had. What was said stands here instead" in cut
+    assert f"[No summary: {found.failure}. " in cut
     assert "- [request] Read it all. Never push.\nNoted 1.\nNoted 2.\n" in cut
     assert active_request(found.view) == "Read it all. Never push."
     assert violation(found.view) is None

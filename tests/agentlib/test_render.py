@@ -1,6 +1,7 @@
 """The lines of a call, a compaction and a bill, and texts that would rewrite the
 screen."""
 
+import re
 import sys
 from dataclasses import replace
 from typing import Any
@@ -133,10 +134,8 @@ def test_each_outcome_of_the_layers_has_its_lines():
     assert lines(auto) == ["[auto_compact triggered]", saved]
     manual = replace(auto, reason="manual")
     assert lines(manual) == ["[manual compact]", saved]
-    failed = replace(quiet, failure="the summary is empty")
-    assert lines(failed)[1:] == [
-        "[compaction failed: the summary is empty; nothing was changed]"
-    ]
+    failed = replace(quiet, failure="Overloaded")
+    assert lines(failed)[1:] == ["[compaction failed: Overloaded; nothing was changed]"]
     cut = replace(auto, reason="reactive", failure="Overloaded")
     assert lines(cut) == [
         "[reactive compact]",
@@ -149,9 +148,8 @@ def test_a_bill_counts_prompts_whole_and_what_the_cache_gave():
     first = {"input_tokens": 10, "cache_creation_input_tokens": 990, "output_tokens": 5}
     second = {"input_tokens": 10, "cache_read_input_tokens": 1_000, "output_tokens": 5}
     line = bill_line("turns: 2", [first, second], MODEL, live=False)
-    assert line.startswith(
-        "[turns: 2; tokens sent: 2,010, cached: 1,000; would have cost $0.0001 "
-    )
-    assert "no price is known for other]" in bill_line(
-        "turns: 2", [first], "other", live=True
-    )
+    numbers = re.findall(r"[\d,.]*\d", line)
+    assert numbers[:4] == ["2", "2,010", "1,000", "0.0001"]
+    unpriced = bill_line("turns: 2", [first], "other", live=True)
+    assert unpriced.endswith(" other]")
+    assert "$" not in unpriced

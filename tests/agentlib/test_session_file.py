@@ -97,9 +97,7 @@ def test_sessions_begun_at_once_never_share_a_file(tmp_path):
 def test_an_id_that_has_a_file_is_refused_and_the_file_stays(tmp_path):
     session = a_session(tmp_path)
     before = session.path.read_bytes()
-    with pytest.raises(
-        FileExistsError, match=r"s\.jsonl is there already; take another name"
-    ):
+    with pytest.raises(FileExistsError, match=r"s\.jsonl"):
         a_session(tmp_path)
     assert session.path.read_bytes() == before
 

@@ -187,7 +187,7 @@ def test_a_split_over_its_sum_makes_no_negative_write(split: int):
     "price", ["0", "1,2,3,4,5", "a,b", "-1,2", "nan,1", "1,inf", ","]
 )
 def test_another_text_is_no_price(price: str):
-    with pytest.raises(ValueError, match="write IN,OUT in dollars per million tokens"):
+    with pytest.raises(ValueError, match=re.escape(f"price={price!r}; ")):
         own_price("own-model", price)
 
 
@@ -288,9 +288,7 @@ def test_the_cap_does_not_stop_what_is_free(wire: Wire):
 
 
 def test_a_cap_without_a_price_is_refused_before_anything_is_sent(wire: Wire):
-    with pytest.raises(
-        LiveError, match="The cap can't be held: no price is known for the model"
-    ):
+    with pytest.raises(LiveError, match=r"cap .* 'claude-x'"):
         ask(metered(wire, Cap(1.0)), model="claude-x")
     assert wire.headers == []
     with pytest.raises(anthropic.NotFoundError):

@@ -57,10 +57,8 @@ def test_the_definitions_have_a_fixed_order_and_fit_the_functions(workspace):
 
 def test_an_unknown_tool_names_those_there_are(workspace):
     text = failure(Workspace(workspace.root), "recall", {"tool_use_id": "x"})
-    assert (
-        text
-        == "there is no tool 'recall'; there are bash, read_file, write_file, edit_file"
-    )
+    assert "'recall'" in text
+    assert text.endswith(" bash, read_file, write_file, edit_file")
 
 
 @pytest.mark.parametrize(
@@ -268,9 +266,8 @@ def test_only_a_text_file_can_be_read(workspace):
 def test_a_pipe_is_not_waited_for(workspace):
     os.mkfifo(workspace.root / "pipe")
     for name, more in (("read_file", {}), ("write_file", {"content": "x"})):
-        assert "is a folder or a device" in failure(
-            workspace, name, {"path": "pipe"} | more
-        )
+        said = failure(workspace, name, {"path": "pipe", **more})
+        assert said.startswith("pipe is ")
 
 
 # -- pages and the cap -----------------------------------------------------------------
@@ -570,7 +567,9 @@ def test_the_file_of_keys_is_the_persons_if_it_is_a_link_too(workspace, path):
     workspace.write_file("x/a", "x")
     (workspace.root / ".env").symlink_to("env/dev.env")
     for name, more in (("read_file", {}), ("write_file", {"content": "API_KEY=new"})):
-        assert "it may hold keys" in failure(workspace, name, {"path": path, **more})
+        said = failure(workspace, name, {"path": path, **more})
+        assert "keys" in said
+        assert "=old" not in said
     assert (workspace.root / "env/dev.env").read_text() == "API_KEY=old"
 
 

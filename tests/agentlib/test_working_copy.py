@@ -99,10 +99,9 @@ def test_a_device_is_not_copied(source, tmp_path):
         os.mknod(source / "zero", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
     except PermissionError:
         pytest.skip("only root may make devices")
-    assert (
-        copy_folder(source, tmp_path / "a")
-        == "2 files, 8 bytes; could not be copied: zero"
-    )
+    said = copy_folder(source, tmp_path / "a")
+    assert said.startswith("2 files, 8 bytes; ")
+    assert said.endswith(": zero")
 
 
 @posix

@@ -21,9 +21,8 @@ def test_a_clearing_pays_when_the_formula_says_so_by_the_rules_of_the_cache():
         return (write - read) * behind / (read * cleared)
 
     panel = break_even_panel(model, formula)
-    assert "pays from request 12 on; the formula says 12.0" in " ".join(
-        panel.text.split()
-    )
+    said = " ".join(panel.text.split())
+    assert "pays from request 12 on; the formula says 12.0" in said
     for cleared, behind in (
         (1_000, 8_000),
         (40_000, 1_000),

@@ -162,7 +162,7 @@ def test_sentence_and_picture_have_the_same_numbers(sizes: list[int], window: in
     text = sentence(rows).replace("\n", " ")
     [total] = labelled(chart, "_total")
     drawn = list(total.get_data().values)
-    assert f"{sum(drawn):,} tokens sent in all" in text
+    assert f" {sum(drawn):,} tokens sent" in text
     assert f"largest prompt {max(drawn):,} tokens" in text
     assert f"window {window:,}" in shown(chart)
     end = wall_turn(drawn, window)

@@ -16,6 +16,8 @@ from course.asked import ASKED
 from course.rooms.the_wall import added_up
 
 ROOT = Path(__file__).parents[2]
+NOTHING = "you said nothing, it is"
+RIGHT = "and so it is"
 
 
 @pytest.fixture(autouse=True)
@@ -105,19 +107,19 @@ def test_without_a_number_there_is_no_prediction():
         predict("00.wall", turn=None)
         == "no prediction yet: put your guess in place of None"
     )
-    assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
+    assert compare("00.wall", turn=17) == f"turn: {NOTHING} 17"
 
 
 def test_a_prediction_stands_beside_the_result():
     assert predict("00.wall", turn=12) == "You say: turn 12."
-    assert compare("00.wall", turn=17) == "turn: you said 12, it is 17, 5 more"
-    assert compare("00.wall", turn=12) == "turn: you said 12, and so it is"
+    assert compare("00.wall", turn=17).endswith(" 12, it is 17, 5 more")
+    assert compare("00.wall", turn=12).endswith(f" 12, {RIGHT}")
 
 
 def test_none_takes_back_an_earlier_prediction():
     predict("00.wall", turn=12)
     predict("00.wall", turn=None)
-    assert compare("00.wall", turn=17) == "turn: you said nothing, it is 17"
+    assert compare("00.wall", turn=17) == f"turn: {NOTHING} 17"
 
 
 def test_values_of_all_kinds_are_compared_in_words():
@@ -130,9 +132,9 @@ def test_values_of_all_kinds_are_compared_in_words():
     }
     assert compare("00.row", **actual).splitlines() == [
         "tokens sent: you said 231,000, it is 231,410, 0.18% more",
-        "done: you said no, and so it is",
+        f"done: you said no, {RIGHT}",
         "dollars: you said 0.50, it is 0.01, 0.49 less",
-        "share: you said 87, and so it is",
+        f"share: you said 87, {RIGHT}",
     ]
 
 
@@ -143,7 +145,7 @@ def test_a_text_in_place_of_a_number_or_a_truth_is_told_what_to_give():
     ).splitlines() == [
         "answered: you said the text '22'. Give a number. It is 22",
         "finishes: you said the text 'yes'. Give True or False. It is yes",
-        "remarks: you said all, and so it is",
+        f"remarks: you said all, {RIGHT}",
     ]
 
 
@@ -153,7 +155,7 @@ def test_a_misspelt_or_unnamed_prediction_is_told_so():
     )
     predict("00.wall", trun="nine", done=True)
     assert compare("00.wall", turn=18, done="later").splitlines() == [
-        "turn: you said nothing, it is 18",
+        f"turn: {NOTHING} 18",
         "done: you said yes, it is later",
         "trun: not asked, only turn, done",
     ]
@@ -189,12 +191,11 @@ def test_a_prediction_that_is_no_answer_is_refused_at_once():
 
 def test_a_word_in_other_capitals_and_a_label_in_quotes_are_what_they_mean():
     predict("07.careful", finishes=False, asks="Every Turn")
-    assert "and so it is" in compare("07.careful", asks="every turn")
+    assert RIGHT in compare("07.careful", asks="every turn")
     predict("11.changes", left="2", down="Neither")
-    assert compare("11.changes", left=1, down="neither").splitlines() == [
-        "left: you said 2, it is 1",
-        "down: you said neither, and so it is",
-    ]
+    left, down = compare("11.changes", left=1, down="neither").splitlines()
+    assert left.endswith(" 2, it is 1")
+    assert down.endswith(f" neither, {RIGHT}")
 
 
 def test_every_prediction_of_the_lessons_says_what_it_may_be():

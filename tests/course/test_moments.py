@@ -55,7 +55,7 @@ def test_a_turn_in_the_middle_of_a_request_will_do():
 
 
 def test_a_turn_before_the_first_is_refused():
-    with pytest.raises(ValueError, match=r"after turn 0: the task has turns 1 to 19"):
+    with pytest.raises(ValueError, match=r"0: .* 1 to 19"):
         play(ERRAND, START, compact_after=0)
 
 

@@ -72,7 +72,7 @@ def test_live_a_token_from_elsewhere_is_not_sent_to_another_endpoint(
     ask(client(live=True, env=None))
     assert "token-of-another-tool" not in str(wire.headers)
     here.delenv("ANTHROPIC_API_KEY")
-    with pytest.raises(LiveError, match="There is no API key"):
+    with pytest.raises(LiveError, match="ANTHROPIC_API_KEY"):
         client(live=True, env=None)
 
 
@@ -81,17 +81,14 @@ def test_live_a_key_that_can_be_none_is_not_said_aloud(
     key: str, here: pytest.MonkeyPatch
 ):
     here.setenv("ANTHROPIC_API_KEY", key)
-    with pytest.raises(
-        LiveError, match=r"^The API key holds a blank or a sign that no key has"
-    ):
+    with pytest.raises(LiveError, match=r"^The API key ") as refused:
         client(live=True, env=None)
+    assert key not in str(refused.value)
 
 
 def test_live_a_wrong_key_is_one_sentence(wire: Wire, here: pytest.MonkeyPatch):
     here.setenv("ANTHROPIC_API_KEY", "sk-wrong")
-    with pytest.raises(
-        LiveError, match=r"The key was refused by http.* \(401\): check ANTHROPIC"
-    ):
+    with pytest.raises(LiveError, match=r"http.* \(401\): .*ANTHROPIC"):
         ask(client(live=True, env=None))
     assert len(wire.headers) == 1
 
@@ -160,9 +157,7 @@ def test_a_file_without_a_key_is_refused_if_you_named_it(wire: Wire, course: Pat
     for path in (Path("named.env"), course):
         path.write_text(text, encoding="utf-8")
     for name in ("named.env", "missing.env"):
-        with pytest.raises(
-            LiveError, match=f"^{name} is not a file that sets ANTHROPIC_API_KEY"
-        ):
+        with pytest.raises(LiveError, match=f"^{name} .*ANTHROPIC_API_KEY"):
             client(live=True, env=name)
     assert ask(client(live=True, env=course)).stop_reason == "end_turn"
     assert len(wire.headers) == 1
@@ -216,9 +211,7 @@ def test_the_cap_is_held_to_within_one_request(wire: Wire):
     api = client(live=True, env=None, max_usd=2.5 * price)
     for _ in range(3):
         ask(api)
-    with pytest.raises(
-        CapReached, match=r"the cap of \$0.0004 is reached: \$0.0005 were"
-    ):
+    with pytest.raises(CapReached, match=r"\$0\.0004 .*\$0\.0005"):
         ask(api)
     assert len(wire.headers) == 4
 
@@ -235,7 +228,7 @@ def test_a_live_client_says_its_price_before_anything_is_sent(wire: Wire, caplog
     said: list[str] = []
     client(live=True, env=None, max_usd=0.004, say=said.append)
     assert said == [f"Requests go to {wire.url}. {price_notice(MODEL, 0.004)}"]
-    assert said[0].endswith("The run stops once $0.004 are spent.")
+    assert "$0.004" in said[0]
     assert caplog.messages == []
     client(
         live=True, env=None

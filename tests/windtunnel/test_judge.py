@@ -31,6 +31,8 @@ from windtunnel.judge.spreads import (
 )
 from windtunnel.tasks.generated import FIELD, NARROW, generated
 
+CHEAPER_ONLY = "cheaper; kept not to be told apart"
+
 # -- the protocol ----------------------------------------------------------------------
 
 
@@ -165,7 +167,7 @@ def test_json_page_and_picture_hold_it(verdict, tmp_path):
     text = page(verdict, True)
     assert "<script" not in text
     assert "data:image/png;base64," in text
-    assert "not to be told apart: the spreads overlap".capitalize() in text
+    assert EQUAL.capitalize() in text
 
 
 def test_a_dearer_engine_does_not_pass_against_an_earlier_verdict(verdict):
@@ -191,7 +193,7 @@ def test_what_breaks_in_a_task_is_named_and_the_rest_goes_on():
 
 def test_an_engine_that_never_compacts_fails_its_tasks():
     found = judge.judge(bad.compacts_never, seeds=[101], cases=3)
-    assert found.protocol["what"].startswith("it ignores now.reason")
+    assert "now.reason" in found.protocol["what"]
     assert "prompt is too long" in found.faults["task 101"]
 
 
@@ -237,7 +239,7 @@ def test_overlapping_spreads_are_called_equal_and_beat_nobody():
     b = at(53, 88)
     assert compared(a, b) == EQUAL
     assert not beats(a, b)
-    assert compared(a, at(60, 90)) == "cheaper; kept not to be told apart"
+    assert compared(a, at(60, 90)) == CHEAPER_ONLY
     assert compared(at(60, 99), a) == "more expensive; keeps more"
     assert beats(a, at(60, 90))
     assert not beats(at(40, 50), a)
@@ -337,10 +339,7 @@ def test_the_stored_field_is_clear_about_the_ends():
     assert beats(spreads["default"], spreads["learn-claude-code"])
     assert beats(spreads["default"], spreads["fresh_window"])
     assert front(spreads)[-1] == WHOLE
-    assert (
-        compared(spreads["spilled"], spreads["default"])
-        == "cheaper; kept not to be told apart"
-    )
+    assert compared(spreads["spilled"], spreads["default"]) == CHEAPER_ONLY
     equal = [
         name
         for name in engines.ALL

@@ -32,6 +32,9 @@ from tests.positions import any_position_is_as_if_first
 from tools import my_agent
 
 ROOT = Path(__file__).parents[3]
+REFUSED = "the API would refuse this"
+EDITED = "it edited what it was given"
+"""What `check` says of these mistakes, for the `wrong` answers of every lesson."""
 CHECK = re.compile(r'^check\("(\d\d\.\d+)", .+\)\s*\Z', re.MULTILINE)
 SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
 

@@ -6,7 +6,7 @@ from agentlib.auto_compact import summary_text
 from agentlib.messages import exchanges
 from agentlib.settings import Settings
 from course.rooms.auto_compact import compaction_panel, newest_stay
-from tests.course.rooms.solved import Lesson
+from tests.course.rooms.solved import REFUSED, Lesson
 from tests.model_bodies import assistant, user
 from windtunnel.runner import play
 from windtunnel.tasks.scenarios import SURVEY
@@ -148,7 +148,7 @@ WRONG = {
     ],
     "03.2": [
         (lambda m, top, keep=1: [top], "with keep left out and 4 exchanges"),
-        (lambda m, top, keep=1: [top, *m[-keep:]], "the API would refuse this"),
+        (lambda m, top, keep=1: [top, *m[-keep:]], REFUSED),
         (lambda m, top, keep=1: [top, *m[-2:]], "with keep=3 and 5 exchanges"),
         (
             lambda m, top, keep=1: [top, *m[exchanges(m)[-keep][0] :]],

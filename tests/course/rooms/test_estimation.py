@@ -13,7 +13,7 @@ from agentlib.estimation import estimate_tokens
 from agentlib.settings import Settings
 from course.figures import estimates
 from course.rooms.estimation import estimation_panel, rings_at
-from tests.course.rooms.solved import Lesson
+from tests.course.rooms.solved import EDITED, Lesson
 
 
 def words_only(messages):
@@ -84,7 +84,7 @@ WRONG = {
             lambda billed, sent, m: billed + estimate_tokens(m[-2:] if billed else m),
             "only 4 have to be guessed",
         ),
-        (eats_its_input, "it edited what it was given"),
+        (eats_its_input, EDITED),
     ],
     "01.4": [
         (-14, "with -14 the alarm rings past 184,000"),

@@ -6,7 +6,7 @@ from agentlib.auto_compact import summary_message
 from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, last_assistant, of_type
 from course.rooms.manual_compact import report_written
-from tests.course.rooms.solved import Lesson
+from tests.course.rooms.solved import REFUSED, Lesson
 from tests.model_bodies import user
 
 
@@ -267,7 +267,7 @@ WRONG = {
             whole_summary,
             "toolu_2, toolu_3, and only they should stay; yours keeps none",
         ),
-        (results_only, "the API would refuse this"),
+        (results_only, REFUSED),
         (
             lambda m, summarize: [user(summarize(m)), *m[1:]],
             "yours keeps toolu_1, toolu_2",
@@ -275,7 +275,7 @@ WRONG = {
         (request_gone, "the person's request 'Read every file, then report.' is gone"),
         (nothing_summarised, "summarize got no messages"),
         (first_request, "a second request, the person's request 'And d.py.' is gone"),
-        (newest_two, "the API would refuse this"),
+        (newest_two, REFUSED),
         (ends_with_calls, "messages that end with a call"),
         (asked_twice, "summarize was called 2 times"),
         (without_a_call, "summarize was called 0 times; call it once"),

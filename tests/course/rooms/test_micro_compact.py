@@ -11,7 +11,7 @@ from agentlib.micro_compact import replacements
 from agentlib.settings import Settings
 from course.page import run_sentence
 from course.rooms.micro_compact import clearing_panel
-from tests.course.rooms.solved import Lesson
+from tests.course.rooms.solved import EDITED, Lesson
 from windtunnel.runner import play
 from windtunnel.tasks.scenarios import RENAME, REVIEW, SURVEY
 from windtunnel.tasks.varied import rename
@@ -184,7 +184,7 @@ WRONG = {
         ),
     ],
     "02.2": [
-        (edited, "it edited what it was given"),
+        (edited, EDITED),
         (
             lambda m, keep_recent=0, min_chars=100: clear(m, keep_recent, min_chars),
             "takes 1 positional argument",
