@@ -158,10 +158,20 @@ def _pool(jobs: int, *, is_apart: bool = False) -> futures.Executor:
     context = multiprocessing.get_context(
         "forkserver" if "forkserver" in ways else "spawn"
     )
-    ignored = (signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
-    return futures.ProcessPoolExecutor(
-        jobs, context, initializer=signal.signal, initargs=ignored
-    )
+    return futures.ProcessPoolExecutor(jobs, context, initializer=_begin_work)
+
+
+def _begin_work() -> None:
+    """Leave Ctrl-C to the parent, and end when it does, however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+
+
+def _follow_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent
+    parent.join()
+    os._exit(1)
 
 
 def summarise(

@@ -93,13 +93,19 @@ def record(paths: Iterable[Path]) -> dict[Path, NotebookNode]:
     queue = sorted(paths, key=lambda path: -SECONDS.get(path.stem, USUAL))
     print(ahead(path for path in queue if not kept(path).is_file()), flush=True)
     notebooks: dict[Path, NotebookNode] = {}
-    with ProcessPoolExecutor(PROCESSES, initializer=warm_kernel.install) as pool:
+    with ProcessPoolExecutor(PROCESSES, initializer=begin_work) as pool:
         works = {pool.submit(recorded, path): path for path in queue}
         for number, work in enumerate(as_completed(works), 1):
             path = works[work]
             notebooks[path] = work.result()
             print(f"{number} of {len(queue)} notebooks: {path.stem}", flush=True)
     return {path: notebooks[path] for path in queue}
+
+
+def begin_work() -> None:
+    """Prepare a process that runs notebooks."""
+    warm_kernel.install()
+    warm_kernel.end_with_parent()
 
 
 def ahead(paths: Iterable[Path]) -> str:

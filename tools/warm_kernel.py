@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from importlib.metadata import EntryPoint
 from multiprocessing.context import ForkServerProcess
 from typing import Any
@@ -37,6 +38,8 @@ def install() -> None:
             NAME, f"{__name__}:Forked", factory.GROUP_NAME
         )
         factory.default_provisioner_name = NAME
+        # There is one such process for everything that this one forks.
+        multiprocessing.set_forkserver_preload([*IMPORTED, __name__])
 
 
 class Forked(LocalProvisioner):
@@ -44,7 +47,6 @@ class Forked(LocalProvisioner):
 
     async def launch_kernel(self, cmd: list[str], **given: Any) -> Any:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([*IMPORTED, __name__])
         options = cmd[cmd.index("-f") :] if "-f" in cmd else []
         options = options or ["-f", self.parent.connection_file]
         child = context.Process(
@@ -86,6 +88,19 @@ def serve(options: list[str], environment: dict[str, str], folder: str) -> None:
     os.environ.update(environment)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.__stdout__ = io.StringIO()  # it would print how to connect
+    end_with_parent()
     gc.freeze()  # what was imported is never looked at again
     gc.set_threshold(10_000, 20, 100)
     IPKernelApp.launch_instance(options)
+
+
+def end_with_parent() -> None:
+    """End this process as soon as the one that asked for it ends, however it does."""
+
+    def follow() -> None:
+        parent = multiprocessing.parent_process()
+        assert parent
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
