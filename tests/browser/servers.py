@@ -3,7 +3,7 @@ own.
 
 JupyterLab is started as `make lab` starts it, over a copy of the course. The copy, the
 settings and the kernels' files live in a folder that the caller gives, so neither the
-repository nor the user's home is written to.
+repository nor the user's home is written to. Its kernels are forked, as nbval's are.
 """
 
 import json
@@ -127,6 +127,11 @@ def _environment(folder: Path) -> dict[str, str]:
     start = folder / "ipython/profile_default/startup/runs.py"
     start.parent.mkdir(parents=True)
     start.write_text("from tools import runs\n\nruns.install()\n", encoding="utf-8")
+    config = folder / "config/jupyter_server_config.py"
+    config.parent.mkdir()
+    config.write_text(
+        "from tools import warm_kernel\n\nwarm_kernel.install()\n", encoding="utf-8"
+    )
     own_folders = {name: str(folder / value) for name, value in own.items()}
     code = os.pathsep.join([str(probe), str(ROOT)])
     return os.environ | own_folders | {"PYTHONPATH": code}
