@@ -8,9 +8,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent import futures
-from contextlib import contextmanager
 from datetime import datetime, tzinfo
 from functools import cache, partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas
 from pandas import DataFrame
 
+from agentlib.session_file import defer_ctrl_c
 from agentlib.spending import own_prices
 from agentlib.transcripts import Session
 from session_report import PROJECTS, files, kept, load
@@ -91,7 +91,7 @@ def each(
     failed = dict[Item, str]()
     try:  # Ctrl-C may come at the first of them already
         for path in paths:
-            with _without_ctrl_c():
+            with defer_ctrl_c():  # a half-started worker would outlive the pool
                 under_way[executor.submit(function, path)] = path
         for future in track(futures.as_completed(under_way), total=len(under_way)):
             error = future.exception()  # whatever a file does to its reader
@@ -119,7 +119,7 @@ def _one_by_one(
         with _pool(1, is_apart=True) as own:
             while rest:
                 path = rest.pop(0)
-                with _without_ctrl_c():
+                with defer_ctrl_c():
                     future = own.submit(function, path)
                 error = future.exception()
                 if error is None:
@@ -130,23 +130,6 @@ def _one_by_one(
                 else:
                     failed[path] = f"{type(error).__name__}: {error}"
     return found, failed
-
-
-@contextmanager
-def _without_ctrl_c() -> Generator[None]:
-    """Let Ctrl-C wait for the end of the block. While `submit` starts a process it
-    would leave one that nobody knows, and nobody ends."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Ctrl-C is for the main thread
-        return
-    pressed = list[int]()
-    before = signal.signal(signal.SIGINT, lambda number, _frame: pressed.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        signal.raise_signal(signal.SIGINT)
 
 
 def _pool(jobs: int, *, is_apart: bool = False) -> futures.Executor:

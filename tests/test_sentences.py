@@ -9,17 +9,10 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-PACKAGES = (
-    "agentlib",
-    "offline_api",
-    "session_report",
-    "windtunnel",
-    "course",
-    "tools",
-)
+from tools.loc import PACKAGES, ROOT
+
+OURS = [package for package in PACKAGES if package != "tests"]
 TRANSCRIPTS = "tests/agentlib/terminal.txt"
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 Run = tuple[str, ...]
@@ -75,7 +68,7 @@ def asserted() -> Iterator[tuple[str, str]]:
 
 def test_a_sentence_is_asserted_in_one_place():
     ours: set[Run] = set()
-    for package in PACKAGES:
+    for package in OURS:
         for _, tree in parsed(package):
             ours.update(*map(runs, strings(tree)))
     places: dict[Run, set[str]] = defaultdict(set)
