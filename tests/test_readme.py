@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -18,8 +17,10 @@ from xml.etree import ElementTree
 import click
 import pytest
 
+from agentlib.cli import main as terminal
 from agentlib.transcripts import load
 from tools import conversation
+from windtunnel import __main__ as judge
 
 ROOT = Path(__file__).parent.parent
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -53,11 +54,18 @@ def help_of(package: str) -> str:
     return command.get_help(click.Context(command, info_name=package))
 
 
-def here(folder: Path) -> Path:
-    """Make a folder look like the clone: its `.venv/bin`, and its packages."""
-    (folder / ".venv").symlink_to(sys.prefix)
-    (folder / "agentlib").symlink_to(ROOT / "agentlib")
-    return folder
+def obey(command: str, monkeypatch: pytest.MonkeyPatch, lines: str = "") -> int:
+    """Run a command of a page in this process, with these lines typed at its prompt.
+
+    Return its exit code. `test_main` holds that the agent is a program.
+    """
+    python, option, package, *words = shlex.split(command.replace("\\\n", " "))
+    assert [python, option, package] == [".venv/bin/python", "-m", "agentlib"]
+    monkeypatch.setattr(sys, "executable", str(Path.cwd() / python))
+    monkeypatch.setattr(sys, "argv", ["agentlib/__main__.py"])
+    monkeypatch.setattr(sys, "path", [*sys.path])  # an engine's folder is added
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    return terminal.main(words)
 
 
 def test_the_readme_shows_the_end_of_the_published_agent():
@@ -75,36 +83,33 @@ def test_the_taste_prints_what_the_readme_shows():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the README is written for a shell")
-def test_the_first_command_compacts_and_its_last_line_goes_on(tmp_path: Path):
+def test_the_first_command_compacts_and_its_last_line_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     [command] = [text for name, text in blocks(TEXTS[0]) if name == "bash"]
-    folder = here(tmp_path)
-    done = subprocess.run(
-        command, shell=True, cwd=folder, capture_output=True, text=True, check=True
-    )
-    [session] = (load(path) for path in folder.glob(".transcripts/*.jsonl"))
+    (tmp_path / "agentlib").symlink_to(ROOT / "agentlib")
+    monkeypatch.chdir(tmp_path)
+    assert obey(command, monkeypatch) == terminal.DONE
+    [session] = (load(path) for path in tmp_path.glob(".transcripts/*.jsonl"))
     assert len(session.compactions) >= 3
-    assert (folder / ".transcripts").is_dir()
-    last = done.stdout.splitlines()[-1]
+    last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith(".venv/bin/python -m agentlib --resume .transcripts/")
-    again = f"printf '/context\\n' | {last}"
-    subprocess.run(again, shell=True, cwd=folder, check=True, capture_output=True)
+    assert obey(last, monkeypatch, "/context\n") == terminal.DONE
 
 
-def test_the_commands_of_a_conversation_are_those_of_the_readme(tmp_path: Path):
+def test_the_commands_of_a_conversation_are_those_of_the_readme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     rows = re.findall(r"^\| `(/[^`]+)` \|", TEXTS[0].read_text("utf-8"), re.M)
     assert len(rows) >= 5
     (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
     typed = ["Read every Python file one by one and write a report", *rows, "/nothing"]
-    done = subprocess.run(
-        [sys.executable, "-m", "agentlib", "--workspace", tmp_path],
-        input="\n".join(typed),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    (refusal,) = (line for line in done.stderr.splitlines() if "/nothing" in line)
+    monkeypatch.chdir(tmp_path)
+    obey(".venv/bin/python -m agentlib", monkeypatch, "\n".join(typed))
+    said = capsys.readouterr().err
+    (refusal,) = (line for line in said.splitlines() if "/nothing" in line)
     for row in rows:
-        assert refusal.replace("/nothing", row.split()[0]) not in done.stderr
+        assert refusal.replace("/nothing", row.split()[0]) not in said
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
@@ -158,22 +163,25 @@ def test_a_long_answer_is_shown_by_its_ends_and_its_first_compaction(tmp_path: P
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the page is written for a shell")
-def test_the_engine_of_your_agent_runs_in_the_terminal_as_the_page_says(tmp_path: Path):
+def test_the_engine_of_your_agent_runs_in_the_terminal_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     text = (ROOT / "docs/your-agent.md").read_text(encoding="utf-8")
     _, _, section = text.partition("## An engine of your own")
     [(_, engine), (_, command)] = [
         (name, shown) for _, name, shown in BLOCK.findall(section)
     ][:2]
-    folder = here(tmp_path)
-    (folder / "mine.py").write_text(engine, encoding="utf-8")
-    subprocess.run(command, shell=True, cwd=folder, capture_output=True, check=True)
-    [session] = (load(path) for path in folder.glob(".transcripts/*.jsonl"))
+    (tmp_path / "mine.py").write_text(engine, encoding="utf-8")
+    (tmp_path / "agentlib").symlink_to(ROOT / "offline_api")  # enough to compact
+    monkeypatch.chdir(tmp_path)
+    assert obey(command, monkeypatch) == terminal.DONE
+    [session] = (load(path) for path in tmp_path.glob(".transcripts/*.jsonl"))
     assert session.compactions
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the page is written for a shell")
 def test_the_judge_tries_the_example_as_the_page_of_the_wind_tunnel_says(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     text = (ROOT / "docs/your-agent.md").read_text(encoding="utf-8")
     examples = BLOCK.findall(text.partition("## A loop of your own")[2])
@@ -186,11 +194,14 @@ def test_the_judge_tries_the_example_as_the_page_of_the_wind_tunnel_says(
         for name, shown in blocks(ROOT / "docs/wind-tunnel.md")
         if name == "console" and "myagent.py" in shown
     ]
-    folder = here(tmp_path)
-    (folder / "myagent.py").write_text(example, encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    subprocess.run(
-        command, shell=True, cwd=folder, env=environment, capture_output=True
-    )
-    verdict = json.loads((folder / "verdict/1/verdict.json").read_text("utf-8"))
+    (tmp_path / "myagent.py").write_text(example, encoding="utf-8")
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PWD", str(tmp_path))
+    program, *words = shlex.split(os.path.expandvars(command.replace("\\\n", " ")))
+    assert program == ".venv/bin/agentlib-judge"
+    with pytest.raises(SystemExit):
+        judge.main(words)
+    verdict = json.loads((tmp_path / "verdict/1/verdict.json").read_text("utf-8"))
     assert verdict["compactions"]
