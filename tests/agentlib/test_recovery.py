@@ -475,7 +475,8 @@ def offline(folder: Path, settings: Settings, model=None, **options):
     return session, turns
 
 
-@pytest.mark.parametrize("name", ALL)
+# Results that are truncated, never cleared behind a head, and cleared when it is cold.
+@pytest.mark.parametrize("name", ["java-l06", "hermes", "default"])
 def test_one_unseen_batch_over_the_window_does_not_end_a_session(tmp_path, name):
     numbers(tmp_path, "col.csv", 40_000)
     settings = ALL[name].scaled(32_000)
@@ -498,7 +499,7 @@ def test_one_unseen_batch_over_the_window_does_not_end_a_session(tmp_path, name)
     assert [f.compaction for f in frames] == outcomes(turns)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ["s24", "claude-code"])
 def test_six_parallel_readings_over_a_window_of_200_000_get_through(tmp_path, name):
     for n in range(6):
         numbers(tmp_path, f"{n}.csv", 50_000)
@@ -634,23 +635,38 @@ def test_a_base_prompt_over_the_threshold_is_not_compacted_for_ever(workspace, s
 
 
 def thrashing(share: float, name: str, workspace, session, turns: int = 40):
-    """Run a preset with a system prompt of a share of its window."""
+    """Run a preset with a system prompt of a share of its window.
+
+    At most one summary is asked for each four turns.
+    """
     settings = replace(ALL[name].scaled(20_000), manual=False)
     system = "You are careful. " * int(20_000 * share / 0.285 / 17)
     options = {"settings": settings, "system": system}
-    return go(worker(turns), workspace, session, **options), settings
+    done = go(worker(turns), workspace, session, **options)
+    assert len(done) == turns + 1
+    asked = sum(bool(c.usage) for c in session.compactions)
+    assert asked <= len(done) / 4 + 1
+    replays_as_it_was(session, settings)
+    return done, settings
 
 
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.7, 0.8])
+# An estimate without the system prompt, a tail, no tail. The default's own at 0.7 and
+# 0.8 follow.
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        ("learn-claude-code", 0.8),
+        ("hermes", 0.7),
+        ("hermes", 0.8),
+        ("claude-code", 0.8),
+        ("default", 0.6),
+    ],
+)
 def test_what_fills_the_window_is_not_compacted_for_ever(
     workspace, session, name, share
 ):
-    turns, settings = thrashing(share, name, workspace, session)
-    asked = sum(bool(c.usage) for c in session.compactions)
-    assert len(turns) == 41
-    assert asked <= 41 / 4 + 1  # at most one for each four turns
-    replays_as_it_was(session, settings)
+    turns, _ = thrashing(share, name, workspace, session)
+    assert any(turn.step.compaction for turn in turns)
 
 
 def test_it_says_once_a_rest_what_fills_the_window(workspace, session):
