@@ -143,14 +143,14 @@ def test_a_flipped_bit_never_changes_the_history_in_silence(tmp_path, workspace)
     go(worker(6), workspace, session)
     data = session.path.read_bytes()
     told = 0
-    for _ in range(150):
+    for _ in range(60):
         flipped = bytearray(data)
         flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         session.path.write_bytes(flipped)
         loaded = load(session.path)
         told += bool(loaded.damage)
         assert loaded.damage or loaded.history == session.history
-    assert told > 140
+    assert told > 55
 
 
 def test_after_a_changed_line_the_thinking_is_dropped_and_the_session_goes_on(
@@ -414,8 +414,10 @@ def test_a_small_file_may_be_cut_anywhere(tmp_path):
         )
     data = session.path.read_bytes()
     path = tmp_path / "cut.jsonl"
-    first = data.index(b"\n")
-    for cut in (*range(0, first - 9, 50), *range(first - 9, len(data) + 1)):
+    # Within a line of letters one place is like another.
+    marks = [at for at, byte in enumerate(data) if byte == ord("\n") or byte > 127]
+    near = {at + step for at in marks for step in range(-2, 3)}
+    for cut in sorted({*near, *range(0, len(data), 10)} & {*range(len(data) + 1)}):
         loaded = check_cut(data, cut, path)
         if loaded and (cut % 25 == 0 or data[cut - 1 : cut] == b"\n"):
             before = loaded.skipped
@@ -438,7 +440,7 @@ def test_a_run_goes_on_wherever_its_file_was_cut(tmp_path):
     inside = [
         rng.randrange(a, b) for a, b in itertools.pairwise([0, *ends]) for _ in "a"
     ]
-    for cut in sorted({*ends, *(end - 1 for end in ends[::3]), *inside}):
+    for cut in sorted({*ends[::2], *(end - 1 for end in ends[::6]), *inside[1::2]}):
         if resumed := check_cut(data, cut, path):
             torn = resumed.skipped
             turns = go(worker(2, f"cut_{cut}"), workspace, resumed, "Go on.")
@@ -483,7 +485,7 @@ for folder in map(Path, sys.argv[1:]):
     assert os.waitstatus_to_exitcode(os.wait()[1]) == -9
 
 from tests.benchmarks import kills  # here, because importing the SDK takes as long as ten kills
-kills.TURNS = 12
+kills.TURNS = 8
 kills.main(30)
 """
 
@@ -569,16 +571,16 @@ def test_ctrl_c_at_any_moment_leaves_memory_and_file_as_one(tmp_path):
         signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT)
     )
     with ctrl_c():
-        for n in range(60):
+        for n in range(25):
             # Python drops the exception where it comes in a destructor: then the run
             # just ends.
             with suppress(KeyboardInterrupt):
-                run_until(rng.uniform(0.002, 0.03 + n / 1_000))
+                run_until(rng.uniform(0.002, 0.02 + n / 1_000))
                 caught -= 1
             caught += 1
             assert state(load(session.path)) == state(session)
     signal.signal(signal.SIGALRM, before)
-    assert caught >= 30
+    assert caught >= 12
     assert len(session.requests) >= 20
     ids = [line["uuid"] for line in lines_of(session.path)]
     assert len(set(ids)) == len(ids)
@@ -596,7 +598,7 @@ def test_the_memory_of_requests_grows_with_their_number_and_not_its_square():
         assert [len(r.context) for r in session.requests] == [*range(1, 2 * turns, 2)]
         return grown
 
-    assert size(1_200) < 3 * size(600)
+    assert size(600) < 2.5 * size(300)
 
 
 def test_a_request_keeps_its_context_whatever_becomes_of_the_sessions():
