@@ -5,6 +5,7 @@ import re
 import runpy
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def package_of(module: str) -> str:
     return module.partition(".")[0]
 
 
+@cache
 def imported(path: Path) -> dict[str, set[str]]:
     """Return what a file imports of the house, at whatever depth: modules, and names of each."""
     found: dict[str, set[str]] = {}
