@@ -128,7 +128,8 @@ def test_a_finished_request_is_not_live_after_a_compaction_by_hand(
     assert spoken(sent) == ["What is 2 + 2?"] or not is_alone
 
 
-@pytest.mark.parametrize("name", PRESETS)
+# A summary alone, one between a head and a tail, and one before a tail.
+@pytest.mark.parametrize("name", ["claude-code", "hermes", "default"])
 @pytest.mark.parametrize("said", LOOK_ALIKES)
 def test_words_are_the_persons_whatever_they_look_like(workspace, session, name, said):
     settings = PRESETS[name]
@@ -139,7 +140,7 @@ def test_words_are_the_persons_whatever_they_look_like(workspace, session, name,
             return say("## Accomplished\nRead.")
         n = next(numbers)
         read = call(f"t{n}", "read_file", path="a.txt")
-        return say(f"step {n}", read) if n <= 14 else say("Done.")
+        return say(f"step {n}", read) if n <= 10 else say("Done.")
 
     seen = []
     go(brain, workspace, session, said, seen, settings=settings)
