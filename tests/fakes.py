@@ -67,7 +67,7 @@ def accepted(body: Body, said: dict[str, Any], number: int) -> httpx2.Response:
     length."""
     for block in said["content"]:
         if block["type"] == "thinking":
-            block["signature"] = f"{digest(block['thinking'])}.{conversation(body)}"
+            block["signature"] = f"{digest(block['thinking'])}.{places(body)[-1]}"
     size = len(json.dumps(bare(body["messages"]))) // 4 + len(str(body["system"])) // 4
     usage = {
         "input_tokens": size % 100,
@@ -189,32 +189,33 @@ def broken_thinking(body: Body) -> str | None:
     """Thinking must be unmodified, and stand where it was thought or in the latest
     turn."""
     latest = last_assistant(body["messages"])
+    bound = places(body)
     for i, message in enumerate(body["messages"]):
         for block in blocks(message):
             if block["type"] == "thinking":
                 thought, _, place = block["signature"].partition(".")
-                before = {**body, "messages": body["messages"][:i]}
                 if thought != digest(block["thinking"]):
                     return f"messages.{i}: thinking cannot be modified"
-                if i != latest and place != conversation(before):
+                if i != latest and place != bound[i]:
                     return (
                         f"messages.{i}: thinking is bound to a different conversation"
                     )
     return None
 
 
-def conversation(body: Body) -> str:
-    """What thinking is bound to: system, tools, and the messages without older
-    thinking."""
-    told = [
-        [message["role"], block]
-        for message in bare(body["messages"])
-        for block in message["content"]
-        if block["type"] != "thinking"
-    ]
-    return digest(
-        json.dumps([body["system"][0]["text"], body["tools"], told], sort_keys=True)
-    )
+def places(body: Body) -> list[str]:
+    """What thinking at each message is bound to, and at the reply to come: system,
+    tools, and the messages before it without older thinking."""
+    start = json.dumps([body["system"][0]["text"], body["tools"]], sort_keys=True)
+    told = hashlib.sha256(start.encode())
+    found = [told.hexdigest()[:12]]
+    for message in bare(body["messages"]):
+        for block in message["content"]:
+            if block["type"] != "thinking":
+                line = json.dumps([message["role"], block], sort_keys=True)
+                told.update(line.encode())
+        found.append(told.hexdigest()[:12])
+    return found
 
 
 def digest(text: str) -> str:
