@@ -93,8 +93,8 @@ def results_in(messages: Sequence[Any]) -> dict[str, str]:
 
 def hold(
     session: Session, before: Session, said: list[str], results: dict[str, str]
-) -> None:
-    """Hold what must be true of a session after any event.
+) -> Session:
+    """Hold what must be true of a session after any event, and return it as loaded.
 
     `before` is the session as it was loaded before that event, `said` what the person
     said so far, `results` what each call should have returned.
@@ -134,6 +134,7 @@ def hold(
     assert len(places) == len(left), "words that wait for an answer stay"
     assert not left or texts[-1] == left[-1], "the newest words stay last"
     assert all(blocks(message) for message in session.context)
+    return loaded
 
 
 class Life(RuleBasedStateMachine):
@@ -282,9 +283,8 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def all_holds(self) -> None:
-        if path := getattr(self, "session", None) and self.session.path:
-            hold(self.session, self.before, self.words, self.results)
-            self.before = load(path)
+        if getattr(self, "session", None) and self.session.path:
+            self.before = hold(self.session, self.before, self.words, self.results)
 
     def teardown(self) -> None:
         if not hasattr(self, "session"):
