@@ -48,12 +48,12 @@ def test_the_loop_and_a_preview_name_the_line_to_change(
         preview(Agent(client(worker(0)), workspace, session, engine=OLD))
 
 
-def test_play_and_a_replay_name_it_too(session: Session):
+def test_play_and_a_replay_name_it_too(workspace: Workspace, session: Session):
     with pytest.raises(NoEngine):
         play(RENAME, Settings().scaled(32_000), engine=OLD)
-    run = play(RENAME, Settings().scaled(32_000))
+    list(run(client(worker(1)), "Read.", workspace, session=session))
     with pytest.raises(NoEngine):
-        replay(run.session, run.settings, engine=OLD)
+        replay(session, Settings(), engine=OLD)
 
 
 def test_the_terminal_refuses_it_in_one_line(capsys: pytest.CaptureFixture[str]):

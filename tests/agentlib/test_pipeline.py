@@ -15,8 +15,6 @@ from agentlib.messages import (
     active_request,
     changes,
     is_summary,
-    last_assistant,
-    of_type,
     result_text,
     with_results,
 )
@@ -278,19 +276,6 @@ def bare(messages):
     return drop_newest_thinking(drop_thinking(messages, 0))
 
 
-@given(histories(), some_settings)
-def test_every_context_keeps_the_rules_the_request_and_the_unseen(history, settings):
-    before = copy.deepcopy(history)
-    steps = play(history, settings, manual=True)
-    for step, stop in zip(steps, requests_of(history), strict=True):
-        assert violation(step.view) is None
-        assert step.view[-1]["role"] == "user"
-        left = with_results(history[:stop], step.texts if step.compaction else {})
-        assert unseen_of(step.view) == unseen_of(left)  # whole, or split by the tail
-        assert active_request(step.view) == active_request(history[:stop])
-    assert history == before
-
-
 @given(histories(min_size=3), some_settings)
 @example(conversation(9), Settings())
 @example(conversation(30), Settings(threshold=3_500, keep_recent=5))
@@ -311,21 +296,6 @@ def test_what_is_settled_is_never_touched_again_but_by_a_compaction(history, set
         if second.compaction in (None, "failed"):
             assert list(changes(first.view[: first.settled], second.view)) == []
             assert second.settled >= first.settled
-
-
-@given(histories(min_size=5), some_settings)
-def test_thinking_is_sent_only_where_it_was_thought_or_in_the_newest_turn(
-    history, settings
-):
-    sent = []
-    thought_after = {}
-    for step in play(history, replace(settings, keep_recent=settings.keep_recent % 3)):
-        newest = last_assistant(step.view)
-        for i, message in enumerate(step.view):
-            for block in of_type(message, "thinking"):
-                place = thought_after.setdefault(block["thinking"], bare(sent))
-                assert i == newest or bare(step.view[:i]) == place
-        sent = step.view
 
 
 @given(histories(min_size=1), some_settings, st.integers(0, 12))
@@ -439,30 +409,6 @@ def test_after_a_refusal_unseen_results_are_cut_if_nothing_else_makes_them_fit(
         assert step.tokens_after < step.tokens_before
 
 
-@given(histories(min_size=3), some_settings)
-def test_a_session_folds_what_a_step_tells_to_the_view_that_was_sent(history, settings):
-    session = Session(session_id="s")
-    known = new_meter(settings.estimator, 800)
-    for n, message in enumerate(history):
-        if message["role"] == "assistant":
-            now = Now(
-                session.context,
-                settings,
-                meter=known,
-                summarize=short,
-                archive=lambda: "t.jsonl",
-                reason="manual" if n % 7 == 6 else "auto",
-                settled=session.settled,
-                idle=999.0 * (n % 2),
-            )
-            step = seen(compact(now), now.messages)
-            session.take(step, at=float(n))
-            assert session.context == step.view
-            session.reply(message, at=float(n), settled=step.settled)
-        else:
-            session.fold({"type": "user", "uuid": f"u{n}", "message": message})
-
-
 @given(
     histories(min_size=2), some_settings, st.integers(1, 3_000), st.integers(1, 3_000)
 )
@@ -486,12 +432,12 @@ def test_a_conversation_under_the_threshold_stays_the_same_objects(history, sett
 
 # -- many turns in a window of 32,000 tokens (for 10,000 and the cost of each, see `make stress`) --
 
-TURNS = 200
+TURNS = 120
 
 
 def test_hundreds_of_turns_stay_within_the_window(tmp_path: Path) -> None:
     found = list(blocks(tmp_path, SETTINGS["default"], TURNS, TURNS // 4))
-    assert [block.turns for block in found] == [50, 100, 150, 200]
+    assert [block.turns for block in found] == [30, 60, 90, 120]
     assert all(block.tokens <= WINDOW for block in found)
     # The last stretch is no larger than the second: nothing piles up.
     assert found[-1].messages <= 1.2 * found[1].messages
@@ -499,4 +445,4 @@ def test_hundreds_of_turns_stay_within_the_window(tmp_path: Path) -> None:
     assert len(session.requests) == TURNS
     assert not session.pending
     assert len([c for c in session.compactions if c.message]) > 3
-    assert [v for r in session.requests[-50:] if (v := violation(r.context))] == []
+    assert [v for r in session.requests[-30:] if (v := violation(r.context))] == []
