@@ -485,7 +485,7 @@ for folder in map(Path, sys.argv[1:]):
     assert os.waitstatus_to_exitcode(os.wait()[1]) == -9
 
 from tests.benchmarks import kills  # here, because importing the SDK takes as long as ten kills
-kills.TURNS = 8
+kills.TURNS = 12
 kills.main(30)
 """
 

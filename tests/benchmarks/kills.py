@@ -66,17 +66,14 @@ def check(path: Path, workspace: Workspace, turns: int) -> str:
         return f"{turns} turns were told of, {len(session.requests)} are there"
     before = list(session.history)
     terms = {"settings": SETTINGS, "session": session}
-    words = "Go on." if before else "Read."
-    *_, last = run(
-        client(window=8_000, model=reader), words, workspace, max_turns=30, **terms
-    )
+    *_, last = run(client(window=8_000, model=reader), "Go on.", workspace, **terms)
     again = load(path)
     if (
         again.history != session.history
         or again.history[: max(0, len(before) - 1)] != before[:-1]
     ):
         return "the history has changed"
-    if last.stop_reason != "end_turn" and before:
+    if last.stop_reason != "end_turn":
         return f"it stopped with {last.stop_reason}"
     return violation([*again.context, {"role": "user", "content": "?"}]) or ""
 
