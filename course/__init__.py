@@ -11,6 +11,7 @@ import time
 import traceback
 from dataclasses import dataclass
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 from agentlib.pipeline import ContextEngine
@@ -149,8 +150,16 @@ def _in_the_file(exercise: str) -> Any:
 
 
 def agent() -> yours.Loaded:
-    """Take what can be taken from the learner's file, and say once what can't be."""
-    loaded = yours.load(yours.workbook(), _passes)
+    """Take what can be taken from the learner's file, and say once what can't be.
+
+    Its parts are checked once, and again only when the file has changed.
+    """
+    folder = yours.workbook()
+    file = (folder, yours.text_of(folder))
+    if file not in _loaded:
+        _loaded.clear()
+        _loaded[file] = yours.load(folder, _passes)
+    loaded = _loaded[file]
     for problem in loaded.problems:
         if problem not in _said:
             print(problem)
@@ -168,6 +177,8 @@ def so_far(lesson: str) -> ContextEngine:
     return engine
 
 
+_loaded: dict[tuple[Path | None, str], yours.Loaded] = {}
+"""What was taken from the learner's file, by its folder and its text."""
 _said: set[str] = set()
 """Problems of the learner's file that were said in this kernel."""
 

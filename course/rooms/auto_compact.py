@@ -213,16 +213,16 @@ def _two_numbers(answer: Answer) -> str:
     settings = replace(
         Settings(micro="off", manual=False).scaled(32_000), **(start | numbers)
     )
-    run = play(REVIEW, settings)
-    rule = "yes" if run.checks["rule kept"] else "no"
-    report = f"{run.checks['described']} of 19 files described, {run.checks['facts']} of 4 facts"
-    cost = run.dollars(PRICED_AS)
-    result = f"rule kept {rule}, {report}, ${cost:.2f}"
     most = settings.context_window - settings.output_reserve - settings.buffer
     late = f"{settings.threshold:,} is past {most:,}, the window less its reserve and buffer"
     require(
         (settings.threshold or 0) <= most, f"{late}; the panel's slider ends there."
     )
+    run = play(REVIEW, settings)
+    rule = "yes" if run.checks["rule kept"] else "no"
+    report = f"{run.checks['described']} of 19 files described, {run.checks['facts']} of 4 facts"
+    cost = run.dollars(PRICED_AS)
+    result = f"rule kept {rule}, {report}, ${cost:.2f}"
     require(not run.refused, f"{result}, and the API refused a request: {run.refused}.")
     whole = rule == "yes" and run.checks["facts"] == 4 and run.checks["described"] == 19
     require(whole, f"{result}. All of it should be kept.")

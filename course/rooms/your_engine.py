@@ -61,16 +61,18 @@ def _engine(answer: Answer) -> str:
     size = many(len(fault.get("case", ())), "exchange")
     smallest = f" The smallest such case has {size}." if "case" in fault else ""
     require(not fault, f"{fault.get('what')}.{smallest}")
+    other = (
+        "asked the same again, it answers otherwise, so its verdict can't be repeated"
+    )
+    varies = "take out what is random, counts calls or looks at a clock"
     first = _answers(answer.function)
+    require(first == _answers(answer.function), f"{other}; {varies}.")
     verdict = judge(answer.function, seeds=FEW, cases=0)  # ten were tried
     require(not verdict.faults, "; ".join({*verdict.faults.values()}))
     mine, default = (verdict.spreads[name].means for name in (MINE, "default"))
     says = f"in three tasks it costs {mine['cost']:.0f} % of forgetting nothing, and keeps "
     says += f"{mine['kept']:.0f} %"
-    other = (
-        "asked the same again, it answers otherwise, so its verdict can't be repeated"
-    )
-    varies = "take out what is random, counts calls or looks at a clock"
+    # One that counts its calls may change only now.
     require(first == _answers(answer.function), f"{other}; {varies}.")
     acts = "If there is a rule of yours in it, it never acted: its condition was never"
     acts += " true there, or its settings changed nothing"

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,13 @@ from course.rooms import find, import_all
 from offline_api.faults import Fault
 from tools import my_agent
 from windtunnel import play
-from windtunnel.tasks.scenarios import REVIEW
+from windtunnel.tasks.scenarios import SURVEY
 
-SETTINGS = scoreboard.STAGES["03"].settings.scaled(32_000)
+SETTINGS = scoreboard.STAGES["03"].settings.scaled(24_000)
+"""In so small a window, `SURVEY` compacts."""
+
+PARTS_OF_ENGINE = tuple(name for name in my_agent.published() if name != "00.1")
+"""All but the loop, whose check is a run of a task."""
 
 
 def clear_view(messages, keep_recent=3, min_chars=100):
@@ -68,7 +71,7 @@ def text(folder: Path) -> str:
 def test_an_answer_that_passes_stands_in_the_file_and_runs_alone(workbook: Path):
     assert "stands in workbook/my_agent.py" in check("02.2", clear_view).says
     engine = engine_named(f"{yours.FILE}:compact")
-    run = play(replace(REVIEW, name="alone"), SETTINGS, engine=engine)
+    run = play(SURVEY, SETTINGS, engine=engine)
     assert run.session.compactions == []  # nothing but clearing is there
     assert "[Previous: used" in str(run.session.context)
 
@@ -270,7 +273,7 @@ def test_a_slip_is_named_with_its_line_and_the_other_parts_still_run(
     line = 1 + text(workbook)[: text(workbook).index("def clear_view")].count("\n")
     assert f"my_agent.py, line {line}" in capsys.readouterr().out
     assert loaded.engine
-    assert play(replace(REVIEW, name="slip"), SETTINGS, engine=loaded.engine).turns > 9
+    assert play(SURVEY, SETTINGS, engine=loaded.engine).turns > 9
 
 
 def test_a_bad_import_is_named_and_nothing_raises(workbook: Path, capsys: Any):
@@ -280,25 +283,27 @@ def test_a_bad_import_is_named_and_nothing_raises(workbook: Path, capsys: Any):
     assert "massages" in capsys.readouterr().out
 
 
-KERNEL = """
+WRITES = """
 import sys
-from course import check
-sys.path.insert(0, {tests!r})
-from tools.my_agent import published
-check({exercise!r}, published()[{exercise!r}])
+from filelock import FileLock
+with FileLock(sys.argv[1]):
+    print("has the lock", flush=True)
+    input()
 """
 
 
-def test_kernels_that_write_at_once_lose_nothing(workbook: Path):
-    root = str(my_agent.ROOT)
-    exercises = ["01.3", "02.2"]
-
-    def kernel(exercise: str) -> None:
-        code = KERNEL.format(tests=root, exercise=exercise)
-        subprocess.run([sys.executable, "-c", code], cwd=workbook, check=True)
-
-    with ThreadPoolExecutor(2) as pool:
-        [*pool.map(kernel, exercises)]
+def test_a_kernel_waits_for_another_that_writes_and_loses_nothing(workbook: Path):
+    start = [sys.executable, "-c", WRITES, str(workbook / yours.LOCK)]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with ThreadPoolExecutor() as pool, subprocess.Popen(start, **pipes) as another:
+        assert another.stdout
+        assert another.stdout.readline() == "has the lock\n"
+        kept = pool.submit(yours.keep, "02.2", clear_view)
+        with pytest.raises(TimeoutError):
+            kept.result(timeout=0.3)
+        (workbook / yours.FILE).write_text(my_agent.written(only=("01.3",)), "utf-8")
+        another.communicate("\n")
+        assert "It stands in" in kept.result()
     assert yours.read(workbook).parts == ["01.3", "02.2"]
 
 
@@ -325,37 +330,38 @@ def test_its_engine_does_the_long_session(workbook: Path):
 
 
 def test_it_goes_on_when_there_is_never_a_summary(workbook: Path):
-    (workbook / yours.FILE).write_text(my_agent.written(), "utf-8")
+    (workbook / yours.FILE).write_text(my_agent.written(only=PARTS_OF_ENGINE), "utf-8")
     engine = course.agent().engine
     assert engine
-    task = replace(REVIEW, name="down")
-    settings = scoreboard.STAGES["07"].settings.scaled(32_000)
+    settings = scoreboard.STAGES["07"].settings.scaled(24_000)
     faults = [Fault("tool_use", only="summary")]
-    run = play(task, settings, engine=engine, faults=faults)
-    finished = play(task, settings, faults=faults)
+    run = play(SURVEY, settings, engine=engine, faults=faults)
+    finished = play(SURVEY, settings, faults=faults)
+    made = run.session.compactions
+    assert [bool(each.failure) for each in made] == [True] * len(made) != []
     assert run.checks["done"]
     assert run.turns <= 1.5 * finished.turns
 
 
-@pytest.mark.parametrize("left_out", [name for name in PARTS if name != "00.1"])
+@pytest.mark.parametrize(
+    "left_out", [name for name in PARTS if PARTS[name].is_of_engine]
+)
 def test_without_any_one_part_it_still_runs(workbook: Path, left_out: str):
     missing = {left_out, "06.1"} if left_out == "03.2" else {left_out}
-    rest = tuple(name for name in my_agent.published() if name not in missing)
+    rest = tuple(name for name in PARTS_OF_ENGINE if name not in missing)
     (workbook / yours.FILE).write_text(my_agent.written(only=rest), "utf-8")
     loaded = course.agent()
     assert not loaded.problems
     assert loaded.count == (10 - len(missing), 10)
     assert loaded.engine
-    run = play(replace(REVIEW, name="less"), SETTINGS, engine=loaded.engine)
-    assert run.turns > 10
+    assert play(SURVEY, SETTINGS, engine=loaded.engine).checks["done"]
 
 
 def test_with_the_first_lessons_alone_it_runs(workbook: Path):
     first = tuple(name for name in my_agent.published() if name < "04")
     (workbook / yours.FILE).write_text(my_agent.written(only=first), "utf-8")
     engine = engine_named(f"{yours.FILE}:compact")
-    run = play(replace(REVIEW, name="first"), SETTINGS, engine=engine)
-    assert run.checks["done"]
+    assert play(SURVEY, SETTINGS, engine=engine).checks["done"]
 
 
 # -- how far it has come ---------------------------------------------------------------

@@ -285,15 +285,15 @@ WRONG = {
         (named_otherwise, "should be named summarize"),
     ],
     "04.3": [
-        ("keep everything important", "2 of 4 facts and not the rule"),
         ("rules of the user", "2 of 4 facts and the rule"),
         ("FACT: the probe for musl may take 7 seconds. " * 2, "60 have to do"),
         (
             "rules of the user; facts and decisions found in files",
             "match the [file] lines",
         ),
-        ("", "Which kinds of line should come first"),
-        ("details of every file", "match the [file] lines"),
+        ("keep everything important", "2 of 4 facts and not the rule. Which kinds of"),
+        (None, "give the words of the focus"),
+        (["rules", "facts"], "give the words of the focus"),
     ],
     "04.4": [
         (any_write, "if the file was written a turn before"),

@@ -230,8 +230,8 @@ WRONG = {
         ({"min_chars": 13_000}, "too long: 36535"),
         ((3, 3_000), "give {"),
         ({"keep_recent": 40, "context_window": 10**6}, "and no other number"),
-        ({"min_chars": 0}, "should be under 400,000"),
-        ({"keep_recent": 1, "min_chars": 8_000}, "should be under 400,000"),
+        ({"keep_recent": "3"}, "keep_recent"),
+        ({"min_chars": -1}, "min_chars"),
     ],
     "02.4": [
         (

@@ -7,10 +7,13 @@ import pytest
 from matplotlib.text import Text
 
 from agentlib.pipeline import compact
+from agentlib.settings import Settings
 from course.figures.sawteeth import SCRIPTED, sawteeth, shown
 from course.rooms import the_field as room
 from course.rooms.the_field import compactions_in, complaints_in, decisions_of
 from tests.course.rooms.solved import Lesson
+from windtunnel.runner import play
+from windtunnel.tasks.scenarios import SURVEY
 
 
 def falls(requests):
@@ -284,10 +287,10 @@ WRONG = {
     ],
     "12.3": [
         ({"threshold_pct": 95, "tail_tokens": 30_000}, "be within 5 points"),
-        ({"threshold_pct": 80, "tail_tokens": 60_000}, "be within 5 points"),
-        ({"threshold_pct": 65, "tail_tokens": 5_000}, "be within 5 points"),
         ({"threshold_pct": 80, "tail_tokens": 5_000}, "be within 5 points"),
-        ({"threshold_pct": 80}, "tail_tokens"),
+        ({"threshold_pct": 80}, "give tail_tokens, too"),
+        ({"tail_tokens": 30_000}, "give threshold_pct, too"),
+        ({"threshold_pct": 80, "tail": 30_000}, "and no other number"),
         ((80, 30_000), "give {"),
     ],
     "12.4": [
@@ -332,7 +335,6 @@ RIGHT = {
         decided(words=lambda made: "kept" if made["words_kept"] > 0 else "retold")
     ],
     "12.3": [
-        {"threshold_pct": 82, "tail_tokens": 28_000},
         {"threshold_pct": 80, "tail_tokens": 30_000},
     ],
     "12.4": [
@@ -341,6 +343,11 @@ RIGHT = {
         lambda requests: (pair for pair in complaints_in(requests)),
     ],
 }
+
+
+def short_run(*_):
+    """A run of ours with several compactions."""
+    return play(SURVEY, Settings(micro="off", manual=False).scaled(16_000))
 
 
 class TestTheField(Lesson):
@@ -366,15 +373,17 @@ def test_the_tunnel_names_the_same_requests_as_the_lesson():
                 assert findings.get(what) == first, program
 
 
-def test_a_picture_says_whose_agent_runs_in_the_last_row():
+def test_a_picture_says_whose_agent_runs_in_the_last_row(monkeypatch):
     def own(*given, **options):
         return compact(*given, **options)
 
+    monkeypatch.setattr(room, "own_run", short_run)
+    monkeypatch.setattr(room, "sawteeth", lambda rows, notes, title: rows)
     engines = {compact: "our agent", own: "your agent"}
     for engine, name in engines.items():
-        chart = room.picture(compactions_in, decisions_of, engine)
-        texts = [text.get_text() for text in chart.figure.findobj(Text)]
-        assert name in texts
+        *theirs, last = room.picture(compactions_in, decisions_of, engine)
+        assert last["program"] == name
+        assert name not in [row["program"] for row in theirs]
 
 
 def test_five_seeds_of_ten_programs_are_stored_without_their_texts():
@@ -412,7 +421,7 @@ def test_a_refusal_and_a_request_for_a_summary_differ_in_their_marks(program):
 
 
 def test_our_own_run_is_laid_out_as_a_stored_one():
-    run = room.own_run()
+    run = short_run()
     row = room.row_of(run)
     assert len(row["kinds"]) == len(row["prompts"])
     made = compactions_in(room.requests_of(row))

@@ -26,7 +26,6 @@ from course.rooms.your_engine import heading, hired, judged, moved, pairs, share
 from offline_api.edits import as_edits
 from tests import bad_engines as bad
 from tests.course.rooms.solved import EDITED, Lesson
-from windtunnel import engines
 from windtunnel.field import field
 from windtunnel.judge import NAMED, field_of
 from windtunnel.judge.spreads import EQUAL, compared, side
@@ -60,7 +59,7 @@ def by_the_clock(now: Now) -> Step:
 
 
 class Counting:
-    """Change with each call."""
+    """Change so late that only the tasks show it: the checks before them are 400 calls."""
 
     __name__ = "Counting"
 
@@ -68,7 +67,7 @@ class Counting:
         self.calls = itertools.count(1)
 
     def __call__(self, now: Now) -> Step:
-        return now.compact(keep_recent=next(self.calls) % 9)
+        return now.compact(keep_recent=5 if next(self.calls) < 420 else 9)
 
 
 def only_by_hand(now: Now) -> Step:
@@ -156,8 +155,10 @@ WRONG = {
         (of_the_protocol_before, "`def of_the_protocol_before(now):`"),
         (lambda now: replace(now, keep_recent=9).compact(), "raised TypeError"),
         (None, "None is not"),
-        (pipeline.compact, "just as DEFAULT does"),
-        (never_acts, "a rule of yours in it, it never acted"),
+        (
+            never_acts,
+            "just as DEFAULT does. If there is a rule of yours in it, it never",
+        ),
         (by_chance, "so its verdict can't be repeated"),
         (by_the_clock, "so its verdict can't be repeated"),
         (Counting(), "so its verdict can't be repeated"),
@@ -267,7 +268,7 @@ WRONG = {
     ],
 }
 RIGHT = {
-    "11.1": [engines.ALL["spilled"], with_settings(threshold_pct=60)],
+    "11.1": [with_settings(threshold_pct=60)],
     "11.2": [
         lambda mine, other: (
             -1 if mine[2] < other[1] else 1 if mine[1] > other[2] else 0
