@@ -13,7 +13,8 @@ from pandas import DataFrame
 from course.figures.survival import survival
 from course.generations import places, planted
 from course.scoreboard import measures
-from session_report.style import LINE, many, wrapped
+from session_report.amounts import many
+from session_report.style import LINE, wrapped
 from windtunnel.runner import Run
 from windtunnel.tasks.scenarios import Scenario
 

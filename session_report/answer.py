@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
+from session_report.amounts import many
 from session_report.kept import EDITED, MESSAGES, NUMBERS, RULES_AT_END
 from session_report.one import PAUSE, WARM, Row
 from session_report.overview import COPIED, ESTIMATED, LOST, STATED, UNCOUNTED
-from session_report.style import many
 from session_report.what_if import BASELINE, FEW, YOURS
 
 Report = Mapping[str, Sequence[Row]]

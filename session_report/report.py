@@ -266,13 +266,16 @@ def as_page(
 ) -> str:
     """Write the report as one page of HTML that loads nothing. `zone`: whose days are
     counted."""
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(
-        (_HERE / "page.html.j2").read_text(encoding="utf-8")
-    )
     plot = (
         pictures.prompts(report) if "prompts" in report else pictures.sessions(report)
     )
     shown = {"report": report, "tables": WORDS["tables"], "answer": answer(report)}
     shown["titles"] = _titles(zone)
-    return template.render(**shown, cell=cell, note=_note, plot=plot, title=title)
+    return _template().render(**shown, cell=cell, note=_note, plot=plot, title=title)
+
+
+@cache
+def _template() -> jinja2.Template:
+    """Compile the page's template once: that takes longer than filling it in."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string((_HERE / "page.html.j2").read_text(encoding="utf-8"))

@@ -283,24 +283,6 @@ def encoded(page: FigureCanvasAgg) -> bytes:
     return buffer.getvalue()
 
 
-def many(count: int, thing: str) -> str:
-    """Count things in words.
-
-    >>> many(1, "turn"), many(2_000, "turn")
-    ('1 turn', '2,000 turns')
-    """
-    return f"{count:,} {thing}" + ("" if count == 1 else "s")
-
-
-def cents(dollars: float) -> str:
-    """Return a small amount of money in words.
-
-    >>> cents(0.0232)
-    '2.32 ¢'
-    """
-    return f"{100 * dollars:.2f} ¢"
-
-
 def cut(text: str, longest: int) -> str:
     """Cut a text to so many characters, and end what was cut with a mark.
 

@@ -19,7 +19,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from session_report.style import many
+from session_report.amounts import many
 from tools import warm_kernel
 from tools.execution import execute, normalise
 from tools.recorder import MIME, packed

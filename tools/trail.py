@@ -14,8 +14,8 @@ from typing import Any
 from agentlib.presets import TITLES
 from course.figures import charts
 from course.panels.what_if import WhatIf, models, positions, settings_at, without_effect
+from session_report.amounts import cents
 from session_report.playback import table
-from session_report.style import cents
 from tools.drawing import Sheet
 from tools.stops import with_own
 from windtunnel.trade import EVIDENCE

@@ -18,7 +18,8 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
 from agentlib.presets import TITLES
-from session_report.style import DARK, GREY, RED, Chart, cents, plain
+from session_report.amounts import cents
+from session_report.style import DARK, GREY, RED, Chart, plain
 
 Interval = Sequence[float]
 """A mean, and the ends of its spread."""

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from pandas import DataFrame
 
 from session_report import style
+from session_report.amounts import many
 from session_report.style import DARK, GREY, LOOKS, NAMES, RED, Chart, level, points
 
 NOTES = {"auto": "never sent, summarised instead", "manual": "compacted on request",
@@ -291,11 +292,11 @@ def sentence(table: DataFrame) -> str:
     sent = [int(n) for n in table["tokens"]]
     asked = int(table["summary_request"].sum())
     largest = max(sent)
-    text = f"{style.many(len(table), 'turn')}, {sum(sent) + asked:,} tokens sent in all"
+    text = f"{many(len(table), 'turn')}, {sum(sent) + asked:,} tokens sent in all"
     text += f", {asked:,} of them to ask for summaries" if asked else ""
     text += f"; largest prompt {largest:,} tokens at turn {sent.index(largest) + 1}, "
     text += f"{100 * largest // window}% of the window of {window:,}; "
-    text += f"{style.many(int(table['compaction'].isin(NOTES).sum()), 'compaction')}, "
+    text += f"{many(int(table['compaction'].isin(NOTES).sum()), 'compaction')}, "
     return style.wrapped(
-        f"{text}{style.many(int(table['cleared'].sum()), 'result')} cleared."
+        f"{text}{many(int(table['cleared'].sum()), 'result')} cleared."
     )

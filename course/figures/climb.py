@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
-from session_report.style import BLUE, DARK, GREY, RED, Chart, many, plain
+from session_report.amounts import many
+from session_report.style import BLUE, DARK, GREY, RED, Chart, plain
 
 FILES = 24
 FACTS = 4

@@ -8,7 +8,8 @@ from typing import Any
 from agentlib.estimation import prompt_tokens
 from agentlib.transcripts import Session
 from offline_api.tokens import lay_out
-from session_report.style import DARK, LOOKS, RED, Chart, level, many, plain, wrapped
+from session_report.amounts import many
+from session_report.style import DARK, LOOKS, RED, Chart, level, plain, wrapped
 
 
 def sizes(session: Session) -> list[tuple[int, int]]:

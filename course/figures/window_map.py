@@ -21,6 +21,7 @@ from agentlib.estimation import breakdown, message_tokens
 from agentlib.messages import Message, blocks, kinds_of
 from agentlib.transcripts import Session
 from session_report import style
+from session_report.amounts import many
 from session_report.style import DARK, GREY, LOOKS, NAMES, RED, WIDTH, Chart
 
 _GONE: Any = {
@@ -225,8 +226,8 @@ def sentence(row: Sequence[Tile], window: int) -> str:
     total = sum(t.tokens for t in row)
     gone = sum(t.gone for t in row)
     share = 100 * total // window
-    text = f"{style.many(len(row), 'block')}, {total:,.0f} tokens, "
+    text = f"{many(len(row), 'block')}, {total:,.0f} tokens, "
     text += f"{share:.0f}% of the window of {window:,}"
     if less := sum(tile.gone > 0 for tile in row):
-        text += f"; {gone:,.0f} tokens taken away from {style.many(less, 'block')}"
+        text += f"; {gone:,.0f} tokens taken away from {many(less, 'block')}"
     return style.wrapped(f"{text}.")

@@ -19,12 +19,13 @@ from agentlib.transcripts import Session
 from course.figures import charts
 from course.panels.panel import Drawing, Panel, slider, words
 from session_report import PROJECTS, files, load
+from session_report.amounts import many
 from session_report.one import lifetime
 from session_report.overview import overview
 from session_report.playback import replay, table
 from session_report.put_back import NEEDED, Score, covered, forgotten
 from session_report.report import as_page, of_overview, of_what_if, shareable
-from session_report.style import many, wrapped
+from session_report.style import wrapped
 from session_report.what_if import (
     RESERVED,
     SMALL,

@@ -16,7 +16,8 @@ from agentlib.messages import Message
 from course.figures.kinds import Shares, survival_by_kind
 from course.figures.threads import threads
 from course.panels.panel import Drawing, Panel, choice, scrolling, slider
-from session_report.style import many, wrapped
+from session_report.amounts import many
+from session_report.style import wrapped
 from windtunnel.runner import Run
 from windtunnel.tasks.generated import KINDS_KEPT
 from windtunnel.tasks.kinds import (

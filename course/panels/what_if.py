@@ -37,9 +37,10 @@ from course.panels.panel import (
 )
 from offline_api.model import HABITS, Habits
 from session_report import bills
+from session_report.amounts import cents, many
 from session_report.need import needs
 from session_report.playback import Frame, replay, table
-from session_report.style import cents, many, wrapped
+from session_report.style import wrapped
 from windtunnel.runner import play
 from windtunnel.tasks.generated import BENCH
 from windtunnel.tasks.scenarios import REVIEW, Scenario

@@ -15,7 +15,8 @@ from course.page import run_sentence
 from course.panels.panel import Panel, knobs
 from course.rooms.transcripts import plain_answers, plain_load, power_cut
 from course.table import Table, as_table
-from session_report.style import RED, Chart, many
+from session_report.amounts import many
+from session_report.style import RED, Chart
 from windtunnel.runner import Run, play
 from windtunnel.tasks.scenarios import REVIEW
 

@@ -27,11 +27,12 @@ from course.figures.bills import savings
 from course.panels.break_even import REQUESTS, paid, saved_by
 from course.panels.panel import Drawing, Panel, slider
 from offline_api.cache import Bill, Part, PromptCache
+from session_report.amounts import many
 from session_report.bills import Billed, bills
 from session_report.one import responses
 from session_report.playback import Frame, replay, stand_in
 from session_report.policies import KEEPS_ALL, engine, judge
-from session_report.style import BLUE, PALE, RED, Chart, many, wrapped
+from session_report.style import BLUE, PALE, RED, Chart, wrapped
 from windtunnel.parts import results
 from windtunnel.runner import play
 from windtunnel.tasks.generated import generated

@@ -40,7 +40,8 @@ from course.panels.panel import Panel, slider, words
 from course.rooms.museum import said
 from course.scoreboard import EVIDENCE
 from offline_api.model.summary import stems
-from session_report.style import many, wrapped
+from session_report.amounts import many
+from session_report.style import wrapped
 from windtunnel.parts import results
 from windtunnel.runner import Run, play
 from windtunnel.tasks.scenarios import REVIEW, TRACE, Scenario, fill, report_checks

@@ -22,7 +22,7 @@ from course.figures import charts, window_map
 from course.figures.window_map import Tile
 from course.page import print_json, run_sentence
 from course.panels.panel import Panel, knobs
-from session_report.style import many
+from session_report.amounts import many
 from windtunnel.parts import results
 from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.scenarios import RENAME, Scenario

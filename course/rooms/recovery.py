@@ -33,7 +33,7 @@ from course.panels.panel import Panel, choice, slider
 from course.rooms.the_wall import eight_lines
 from offline_api import client
 from offline_api.faults import Fault, Kind
-from session_report.style import many
+from session_report.amounts import many
 from windtunnel.parts import PartFailed
 from windtunnel.runner import Run, asked_at, outcomes, play
 from windtunnel.tasks.scenarios import SURVEY, Scenario

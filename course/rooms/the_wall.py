@@ -17,7 +17,8 @@ from course.checking import Answer, exercise, require
 from course.figures.wall import Wall
 from course.figures.window_map import Tile, tiles
 from course.panels.panel import Drawing, Panel, slider
-from session_report.style import many, wrapped
+from session_report.amounts import many
+from session_report.style import wrapped
 from windtunnel.parts import Ask
 from windtunnel.runner import Run, play
 from windtunnel.tasks.scenarios import REVIEW

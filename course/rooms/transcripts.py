@@ -43,7 +43,8 @@ from course.checking import (
 )
 from course.figures.window_map import maps, sentence, tiles
 from course.panels.panel import Drawing, Panel, choice, scrolling, slider, words
-from session_report.style import LINE, cut, many, wrapped
+from session_report.amounts import many
+from session_report.style import LINE, cut, wrapped
 
 SHOWN_ROWS = 100
 EXCERPT = 90

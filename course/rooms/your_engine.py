@@ -23,7 +23,8 @@ from course.checking import Answer, conversation, exercise, require, shown
 from course.naive_loop import TOOLS
 from offline_api import client
 from offline_api.edits import BETAS, edits_for
-from session_report.style import many, wrapped
+from session_report.amounts import many
+from session_report.style import wrapped
 from windtunnel.judge import MINE, SEEDS, Verdict, field_of, judge, protocol
 from windtunnel.judge.protocol import broken
 from windtunnel.judge.spreads import Interval, side

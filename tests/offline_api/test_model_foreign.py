@@ -9,7 +9,7 @@ import pytest
 from agentlib.tools import ToolError, Workspace
 from offline_api import client
 
-FILES = 20
+FILES = 12
 ASKED = "Read every Python file one by one and write a report"
 
 
@@ -84,7 +84,7 @@ MARKS = [
 
 
 def work(
-    root: Path, mark: str, summarize: Any, *, compact_over: int = 12_000
+    root: Path, mark: str, summarize: Any, *, compact_over: int = 7_000
 ) -> tuple[str, int]:
     """Run a small agent that clears all but two results and compacts by characters."""
     api = client()

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from agentlib.settings import MODEL
-from offline_api.__main__ import listen
+from offline_api.__main__ import listen, main
 from offline_api.faults import Fault, NoAnswer
 from offline_api.model import reply
 from offline_api.record import Record, into, opened, read, recorded
@@ -258,11 +258,13 @@ def test_the_command_writes_its_log_while_it_runs_and_a_reset_prints_nothing(
         (["--log", "no/such/folder/log"], "no/such/folder/log"),
     ],
 )
-def test_a_wrong_option_is_named(options: list[str], named: str):
-    with run(*options) as server:
-        _, errors = server.communicate(timeout=30)
-    assert server.returncode
-    assert named in errors
+def test_a_wrong_option_is_named(
+    options: list[str], named: str, capsys: pytest.CaptureFixture[str]
+):
+    with pytest.raises(SystemExit) as ended:
+        main(["--port", "0", *options])
+    assert ended.value.code
+    assert named in capsys.readouterr().err
 
 
 def test_a_server_of_this_process_can_be_recorded():

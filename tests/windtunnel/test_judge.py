@@ -42,6 +42,12 @@ def test_the_rules_read_once_more_agree_with_the_agents(history):
         assert bool(refusal(messages)) == bool(violation(messages)), refusal(messages)
 
 
+def first_fault(engine):
+    """What `broken` finds, before the case is shrunk."""
+    faults = (fault(engine, conversation(seed), 0.2) for seed in range(8))
+    return next(filter(None, faults))
+
+
 @pytest.mark.parametrize(
     ("engine", "words"),
     [
@@ -58,7 +64,7 @@ def test_the_rules_read_once_more_agree_with_the_agents(history):
     ],
 )
 def test_a_bad_engine_is_named_with_what_it_breaks(engine, words):
-    assert words in broken(engine, cases=8, seconds=0.2)["what"]
+    assert words in first_fault(engine)
 
 
 def test_an_engine_that_ignores_the_persons_wish_is_named():
@@ -117,7 +123,7 @@ def test_a_summary_without_the_persons_request_is_noticed():
         summary = {**step.summary, "content": step.summary["content"][:1]}
         return replace(step, summary=summary)
 
-    assert "last words are lost: " in broken(without_words)["what"]
+    assert "last words are lost: " in first_fault(without_words)
 
 
 def test_the_conversations_are_compacted_several_times_and_the_pipeline_passes():
@@ -139,7 +145,7 @@ SEEDS = (100, 103)
 
 @pytest.fixture(scope="module")
 def verdict() -> Verdict:
-    return judge.judge(pipeline.compact, seeds=SEEDS)
+    return judge.judge(pipeline.compact, seeds=SEEDS, cases=3)
 
 
 def test_the_pipeline_passes_and_stands_where_default_stands(verdict):
@@ -246,7 +252,7 @@ def test_overlapping_spreads_are_called_equal_and_beat_nobody():
 
 
 def test_in_another_window_it_stands_beside_the_presets():
-    verdict = judge.judge("spilled", seeds=[103], window=24_000, cases=3, jobs=1)
+    verdict = judge.judge("spilled", seeds=[114], window=24_000, cases=3, jobs=1)
     assert {*verdict.standing.index} == {WHOLE, "spilled", *presets.ALL}
     assert verdict.rows[0]["compactions"] == 0
 
@@ -267,46 +273,30 @@ def test_a_spread_is_wider_with_fewer_tasks():
 # -- the terminal ----------------------------------------------------------------------
 
 
-def run(*arguments):
+def run(engine, *arguments):
     with pytest.raises(SystemExit) as end:
-        main(["agentlib.pipeline:compact", "--seeds", "100", "--jobs", "1", *arguments])
+        main([engine, "--seeds", "100", "--jobs", "1", *arguments])
     return end.value.code
 
 
-def test_what_an_engine_prints_is_not_in_the_verdict(capsys):
-    main_of_two = [
-        "tests.bad_engines:prints",
-        "--seeds",
-        "100-101",
-        "--json",
-        "--jobs",
-        "1",
-    ]
-    with pytest.raises(SystemExit):
-        main(main_of_two)
+def test_it_is_a_gate_for_ci_and_keeps_what_an_engine_prints_out_of_the_verdict(
+    tmp_path, capsys
+):
+    prints = "tests.bad_engines:prints"
+    assert run(prints, "--at-least", "hermes", "--json") == 0
     printed = capsys.readouterr()
-    assert json.loads(printed.out)["name"] == "tests.bad_engines:prints"
     assert "Here I am." in printed.err
-
-
-def test_it_is_a_gate_for_ci(tmp_path, capsys):
-    assert run("--at-least", "hermes", "--json") == 0
-    record = json.loads(capsys.readouterr().out)
+    record = json.loads(printed.out)
+    assert record["name"] == prints
     assert record["passes"]
     for row in record["rows"]:
         row["dollars"] /= 2
-    (tmp_path / "before.json").write_text(json.dumps(record), encoding="utf-8")
-    assert (
-        run(
-            "--at-least",
-            str(tmp_path / "before.json"),
-            "--html",
-            str(tmp_path / "v.html"),
-        )
-        == 1
-    )
+    before = tmp_path / "before.json"
+    before.write_text(json.dumps(record), encoding="utf-8")
+    html = tmp_path / "v.html"
+    assert run(prints, "--at-least", str(before), "--html", str(html)) == 1
     assert "does not pass" in capsys.readouterr().out
-    assert (tmp_path / "v.html").is_file()
+    assert html.is_file()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from agentlib.messages import active_request, of_type
 from agentlib.micro_compact import micro_compact
 from agentlib.settings import MODEL, Settings
 from agentlib.tools import result
-from course.naive_loop import MAX_TURNS, bare, needs
+from course.naive_loop import bare, needs
 from offline_api.faults import Fault
 from tests.runs import ERRAND
 from windtunnel.parts import PartFailed
@@ -90,7 +90,7 @@ def test_a_part_that_there_is_not_is_named():
 
 def test_events_are_lines_with_their_turn():
     late = replace(START, auto=True, threshold=27_000)
-    run = play(RENAME, late, faults=[Fault("too_long", at=12, only="turn")])
+    run = play(SMALLER, late, faults=[Fault("too_long", at=12, only="turn")])
     (done,) = run.events("compaction_done")
     assert done.startswith("turn 12: compaction_done: reactive: ")
     assert done in run.events()
@@ -402,9 +402,10 @@ def test_the_bare_loop_sends_what_its_layer_returns_and_the_history_stays_whole(
     assert run.session.history[0] == {"role": "user", "content": TRACE.prompts[0]}
 
 
-def test_the_bare_loop_ends_by_itself():
+def test_the_bare_loop_ends_by_itself(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("course.naive_loop.MAX_TURNS", 9)
     run = bare(TRACE, lambda messages: messages[:1], START)
-    assert (run.turns, run.repeated) == (MAX_TURNS, MAX_TURNS - 1)
+    assert (run.turns, run.repeated) == (9, 8)
     with pytest.raises(
         PartFailed, match=r"`fails` raised IndexError.*: return given\[99\]"
     ):

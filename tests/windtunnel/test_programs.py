@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from agentlib.shell import confines
 from windtunnel.__main__ import main
-from windtunnel.programs.command import chosen, judged, text
+from windtunnel.programs.command import chosen, text
 from windtunnel.programs.field import rows, stored, table
 from windtunnel.programs.picture import prompts
 from windtunnel.programs.program import (
@@ -22,23 +23,30 @@ from windtunnel.programs.program import (
     furnish,
     known,
 )
-from windtunnel.programs.run import Run, run
+from windtunnel.programs.run import run
 from windtunnel.programs.task import make, result, task
 from windtunnel.programs.verdict import Reading
 
 FAKE = Path(__file__).with_name("data") / "fake_agent.py"
-WINDOW = 12_000
+WINDOW = 8_000
 NO_WALL = pytest.mark.skipif(not confines(), reason="no bubblewrap")
 WALLS = [False, pytest.param(True, marks=NO_WALL)]
 
 
-def fake(fault: str, **options: Any) -> Program:
-    command = f"{sys.executable} {FAKE} {{url}} {{window}} {fault} {{prompt}}"
+FORGETFUL = "blind+forgets+new"
+TALKATIVE = "json+pads"
+"""Faults that don't hide each other, so one run shows them all."""
+
+
+def fake(faults: str, **options: Any) -> Program:
+    command = f"{sys.executable} {FAKE} {{url}} {{window}} {faults} {{prompt}}"
     return from_command(command, command, **options)
 
 
-def ran(fault: str, wall: bool = False, **options: Any) -> Run:
-    return run(fake(fault), task(1, WINDOW), WINDOW, confined=wall, **options)
+@cache
+def read(faults: str, wall: bool = False, **options: Any) -> Reading:
+    program = fake(faults)
+    return Reading(run(program, task(1, WINDOW), WINDOW, confined=wall, **options))
 
 
 def kinds(reading: Reading) -> set[str]:
@@ -77,7 +85,7 @@ def test_a_file_that_was_changed_is_noticed(tmp_path: Path):
 
 @pytest.fixture(scope="module")
 def sound() -> Reading:
-    return Reading(ran("none"))
+    return read("none")
 
 
 def test_each_compaction_is_seen_with_its_sizes(sound: Reading):
@@ -116,7 +124,7 @@ def test_a_row_is_plain_json_and_a_picture(sound: Reading):
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind"),
+    ("faults", "kind"),
     [
         ("grows", "grew"),
         ("tools", "tools failed"),
@@ -124,18 +132,18 @@ def test_a_row_is_plain_json_and_a_picture(sound: Reading):
         ("cuts", "words missing"),
         ("cuts", "rule missing"),
         ("stops", "no report"),
-        ("new", "new session"),
+        (FORGETFUL, "new session"),
     ],
 )
-def test_a_fault_is_found_with_the_number_of_its_request(fault: str, kind: str):
-    reading = Reading(ran(fault))
+def test_a_fault_is_found_with_the_number_of_its_request(faults: str, kind: str):
+    reading = read(faults)
     (first, *_) = [each for each in reading.findings if each.kind == kind]
     assert reading.run.records[first.request - 1].is_message
     assert not reading.passes()
 
 
 def test_a_compaction_that_hardly_helps_is_told_and_fails_nothing(sound: Reading):
-    reading = Reading(ran("pads"))
+    reading = read(TALKATIVE)
     shallow = [each for each in reading.compactions if each.after > 2 / 3 * each.before]
     [found] = [each for each in reading.findings if each.kind == "shallow"]
     assert found.request == shallow[0].request
@@ -145,17 +153,17 @@ def test_a_compaction_that_hardly_helps_is_told_and_fails_nothing(sound: Reading
 
 
 def test_words_that_only_the_summary_holds_are_told_apart():
-    made = Reading(ran("forgets")).compactions
+    made = read(FORGETFUL).compactions
     assert made[0].words == "in the summary"
     assert made[0].words_kept == 0
 
 
 def test_a_summariser_that_sees_little_is_noticed():
-    assert (Reading(ran("blind")).compactions[0].shown or 0) < 0.5
+    assert (read(FORGETFUL).compactions[0].shown or 0) < 0.5
 
 
 def test_results_that_stand_in_json_are_known_again():
-    reading = Reading(ran("json"))
+    reading = read(TALKATIVE)
     assert reading.passes()
     assert {each.shown for each in reading.compactions} == {1.0}
 
@@ -164,7 +172,7 @@ def test_results_that_stand_in_json_are_known_again():
 @pytest.mark.parametrize("fault", ["silent", "hangs", "floods"])
 def test_a_program_that_never_works_gets_one_line(fault: str, wall: bool):
     began = time.monotonic()
-    reading = Reading(ran(fault, wall, time_limit=2))
+    reading = read(fault, wall, time_limit=2)
     assert time.monotonic() - began < 20
     assert kinds(reading) == {"not judged"}
     assert not reading.passes()
@@ -173,7 +181,7 @@ def test_a_program_that_never_works_gets_one_line(fault: str, wall: bool):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 @pytest.mark.parametrize("wall", WALLS)
 def test_no_process_is_left(wall: bool):
-    reading = Reading(ran("leaves", wall))
+    reading = read("leaves+stops", wall)
     assert reading.run.steps[0].left == 1
     assert "left processes" in kinds(reading)
     assert not sleeping()
@@ -241,20 +249,10 @@ def test_options_that_do_not_fit_are_refused(options: Any):
         chosen(*options)
 
 
-def test_kept_files_hold_the_requests(tmp_path: Path):
-    (row,) = judged(
-        fake("none"), WINDOW, [2], model="claude-haiku-5-5", keep=tmp_path / "kept"
-    )
-    lines = (tmp_path / "kept/2/requests.jsonl").read_text().splitlines()
-    assert len(lines) == row["requests"]
-    assert json.loads(lines[0])["request"]["messages"]
-    assert (tmp_path / "kept/2/prompts.png").exists()
-
-
 def test_the_command_exits_with_1_if_something_is_broken(capsys: Any):
     command = f"{sys.executable} {FAKE} {{url}} {{window}} never {{prompt}}"
     with pytest.raises(SystemExit) as ended:
-        main(["--program", command, "--window", "12000", "--seeds", "1", "--json"])
+        main(["--program", command, "--window", f"{WINDOW}", "--seeds", "1", "--json"])
     assert ended.value.code == 1
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["findings"]

@@ -1,45 +1,58 @@
 """The page for authors of agents: its workflow's steps run."""
 
+import json
 import os
 import re
-import subprocess
+import shlex
 import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from windtunnel.__main__ import main
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/wind-tunnel.md"
+AGENT = Path(__file__).with_name("data") / "fake_agent.py"
+SMALL = ["--window", "8000"]
+"""Fewer requests than in the page's window. The last one given counts."""
 
 
-def test_the_steps_of_the_workflow_run(tmp_path: Path):
+def steps() -> list[list[str]]:
+    """Return the words of each command of the workflow."""
     (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (job,) = yaml.safe_load(block)["jobs"].values()
-    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    fake = Path(__file__).with_name("data") / "fake_agent.py"
-    pip = tmp_path / "bin/pip"  # says what it would install
-    pip.parent.mkdir()
-    pip.write_text('#!/bin/sh\necho "$2" > installed.txt\n')
-    pip.chmod(0o755)
-    places = os.pathsep.join([str(pip.parent), places])
-    for step in filter(lambda step: "run" in step, job["steps"]):
-        done = subprocess.run(
-            ["bash", "-e", "-c", step["run"]],
-            cwd=tmp_path,
-            env={
-                **os.environ,
-                "PATH": places,
-                "PYTHONPATH": str(ROOT),
-                "AGENT": str(fake),
-            },
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode in (0, 1), done.stderr
-    assert (tmp_path / "verdict/1/verdict.json").exists()
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    return [shlex.split(command.replace("\\\n", " ")) for command in commands]
+
+
+def test_the_workflow_installs_the_project_with_an_extra_that_it_has():
+    pip, install, package = steps()[0]
+    assert (pip, install) == ("pip", "install")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = Requirement((tmp_path / "installed.txt").read_text())
+    wanted = Requirement(package)
     assert wanted.name == project["name"]
     assert wanted.extras <= {*project["optional-dependencies"]}
+
+
+def test_the_workflow_judges_an_agent_and_keeps_every_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AGENT", str(AGENT))
+    python = str(Path(sys.executable).parent)
+    monkeypatch.setenv("PATH", python, prepend=os.pathsep)
+    judge, *words = map(os.path.expandvars, steps()[1])
+    assert judge == "agentlib-judge"
+    with pytest.raises(SystemExit) as ended:
+        main([*words, *SMALL])
+    assert ended.value.code in (0, 1)
+    kept = tmp_path / "verdict/1"
+    row = json.loads((kept / "verdict.json").read_text())
+    lines = (kept / "requests.jsonl").read_text().splitlines()
+    assert len(lines) == row["requests"]
+    assert json.loads(lines[0])["request"]["messages"]
+    assert (kept / "prompts.png").exists()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from session_report.style import many
+from session_report.amounts import many
 
 RESAMPLED = 2_000
 MEASURES = (

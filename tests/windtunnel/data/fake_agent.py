@@ -1,6 +1,8 @@
 """An agent with a compaction of its own, and faults that it can be told to have.
 
-python fake_agent.py ADDRESS WINDOW FAULT PROMPT      its session is in HOME
+python fake_agent.py ADDRESS WINDOW FAULTS PROMPT     its session is in HOME
+
+FAULTS is none, one, or several with a + between them.
 """
 
 import json
@@ -11,7 +13,8 @@ import time
 import urllib.request
 from pathlib import Path
 
-ADDRESS, WINDOW, FAULT, PROMPT = sys.argv[1], int(sys.argv[2]), *sys.argv[3:]
+ADDRESS, WINDOW, NAMES, PROMPT = sys.argv[1], int(sys.argv[2]), *sys.argv[3:]
+FAULTS = NAMES.split("+")
 SESSION = Path.home() / "session.json"
 BASH = {
     "name": "bash",
@@ -41,38 +44,38 @@ def ask(messages: list) -> dict:
 
 
 def bash(command: str, compacted: bool) -> str:
-    if FAULT == "tools" and compacted:
+    if "tools" in FAULTS and compacted:
         return "Error: this tool is gone"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     output = (done.stdout + done.stderr)[:40_000] or "(no output)"
     result = {"output": output, "exit_code": done.returncode, "error": None}
-    return json.dumps(result) if FAULT == "json" else output
+    return json.dumps(result) if "json" in FAULTS else output
 
 
 def compact(messages: list, prompt: str) -> list:
-    if FAULT == "cuts":
+    if "cuts" in FAULTS:
         return [{"role": "user", "content": "Go on."}]
-    shown = messages[:1] if FAULT == "blind" else messages
+    shown = messages[:1] if "blind" in FAULTS else messages
     answer = ask([*shown, {"role": "user", "content": WISH}])
     summary = "".join(block.get("text", "") for block in answer["content"])
     words = f"<summary>\n{summary}\n</summary>\n\n"
-    if FAULT == "grows":
+    if "grows" in FAULTS:
         words += "Remember this well. " * WINDOW
-    if FAULT == "pads":
+    if "pads" in FAULTS:
         words += "Remember this well. " * (WINDOW // 20)
     content = [{"type": "text", "text": words}]
-    if FAULT != "forgets":
+    if "forgets" not in FAULTS:
         content.append({"type": "text", "text": prompt})
     return [{"role": "user", "content": content}]
 
 
 def work() -> None:
-    is_old = SESSION.exists() and FAULT != "new"
+    is_old = SESSION.exists() and "new" not in FAULTS
     messages = json.loads(SESSION.read_text()) if is_old else []
     compacted = False
     messages.append({"role": "user", "content": PROMPT})
-    while FAULT != "stops" or len(messages) < 9:
-        if len(json.dumps(messages)) / 3 > 0.6 * WINDOW and FAULT != "never":
+    while "stops" not in FAULTS or len(messages) < 9:
+        if len(json.dumps(messages)) / 3 > 0.6 * WINDOW and "never" not in FAULTS:
             messages, compacted = compact(messages, PROMPT), True
         answer = ask(messages)
         messages.append({"role": "assistant", "content": answer["content"]})
@@ -91,17 +94,17 @@ def work() -> None:
         messages.append({"role": "user", "content": results})
 
 
-if FAULT == "silent":
+if "silent" in FAULTS:
     print("I need a terminal")
-elif FAULT == "hangs":
+elif "hangs" in FAULTS:
     time.sleep(600)
-elif FAULT == "floods":
+elif "floods" in FAULTS:
     while True:
         print("again and again" * 100)
-elif FAULT == "leaves":
+elif "leaves" in FAULTS:
     subprocess.Popen(["sleep", "613"], start_new_session=True)
     work()
-elif FAULT == "nosy":
+elif "nosy" in FAULTS:
     Path(os.environ["PLACE"]).write_text("I was here")
     work()
 else:
