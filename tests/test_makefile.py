@@ -4,6 +4,7 @@ The targets that take minutes aren't run here. test_architecture runs each scrip
 as its imports.
 """
 
+import os
 import re
 import runpy
 import shlex
@@ -79,7 +80,8 @@ def test_a_target_without_what_it_needs_names_it_and_prints_no_traceback(
     capsys: pytest.CaptureFixture[str],
 ):
     words = ["make", "--dry-run", "PY=python", "--assume-old", ".venv/installed", *call]
-    started = subprocess.check_output(words, cwd=ROOT, text=True)
+    bare = {"PATH": os.environ["PATH"]}  # `make test` exports its own ARGS
+    started = subprocess.check_output(words, cwd=ROOT, text=True, env=bare)
     python, option, module, *given = shlex.split(started)
     assert [python, option] == ["python", "-m"]
     script = str(ROOT / f"{module.replace('.', '/')}.py")

@@ -21,10 +21,14 @@ from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvision
 
 IMPORTED = (
     "anthropic",
+    "filelock",
     "ipykernel.kernelapp",
     "ipywidgets",
+    "jinja2",
     "matplotlib.pyplot",
+    "nbformat",
     "pandas",
+    "rich.table",
 )
 NAME = "warm"
 FORKS = "forkserver" in multiprocessing.get_all_start_methods()
