@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +21,6 @@ import pytest
 from agentlib.cli import main as terminal
 from agentlib.transcripts import load
 from tools import conversation
-from windtunnel import __main__ as judge
 
 ROOT = Path(__file__).parent.parent
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -181,7 +181,7 @@ def test_the_engine_of_your_agent_runs_in_the_terminal_as_the_page_says(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the page is written for a shell")
 def test_the_judge_tries_the_example_as_the_page_of_the_wind_tunnel_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ):
     text = (ROOT / "docs/your-agent.md").read_text(encoding="utf-8")
     examples = BLOCK.findall(text.partition("## A loop of your own")[2])
@@ -196,12 +196,10 @@ def test_the_judge_tries_the_example_as_the_page_of_the_wind_tunnel_says(
     ]
     (tmp_path / "myagent.py").write_text(example, encoding="utf-8")
     (tmp_path / ".venv").symlink_to(sys.prefix)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("PWD", str(tmp_path))
-    program, *words = shlex.split(os.path.expandvars(command.replace("\\\n", " ")))
-    assert program == ".venv/bin/agentlib-judge"
-    with pytest.raises(SystemExit):
-        judge.main(words)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    # In a shell, because no other test starts the judge as a program.
+    subprocess.run(
+        command, shell=True, cwd=tmp_path, env=environment, capture_output=True
+    )
     verdict = json.loads((tmp_path / "verdict/1/verdict.json").read_text("utf-8"))
     assert verdict["compactions"]
