@@ -61,12 +61,12 @@ def test_it_opens_on_the_default_with_every_presets_dot(panel):
     )
 
 
-def test_a_trial_says_what_it_lost_and_the_cheapest_that_loses_nothing_is_kept(panel):
-    before = panel.picture.value
+def test_a_trial_says_what_it_lost_and_the_cheapest_that_loses_nothing_is_kept(
+    unpainted, panel
+):
     panel.keep_recent.value = 0
     best = panel.name
     assert panel.text.endswith(f"loses nothing: trial 1, {cents(panel.settings)}.")
-    assert panel.picture.value != before
     panel.summary_tokens.value = 320  # cheaper, and loses
     run = play(REVIEW, panel.settings)
     text = panel.text.replace("\n", " ")
