@@ -79,7 +79,7 @@ def test_a_rule_of_the_learners_compacts_and_the_chart_takes_its_run():
     assert turn == asked_at(run.session)[0]
 
 
-def test_the_panel_moves_turn_length_and_focus_and_marks_what_came_of_it():
+def test_the_panel_moves_turn_length_and_focus_and_marks_what_came_of_it(unpainted):
     start = replace(BY_HAND, summary_tokens=320)
     files = {5: 8, 17: 4, 18: 8}
     rows = [

@@ -2,7 +2,6 @@
 panel."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,17 +21,25 @@ def newest(piece: Row) -> int:
     return -piece["age"]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with one session of ours."""
-    monkeypatch.setattr(panels, "PROJECTS", tmp_path / "no such folder")
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a session of ours."""
+    file = tmp_path_factory.mktemp("recorded") / "planted-name.jsonl"
 
     def keep(session: Session) -> str:
         assert session.path
-        shutil.copy(session.path, tmp_path / "planted-name.jsonl")
+        shutil.copy(session.path, file)
         return ""
 
-    play(generated(1), replace(presets.DEFAULT).scaled(32_000), stop=keep)
+    play(generated(1), presets.DEFAULT.scaled(32_000), stop=keep)
+    return file
+
+
+@pytest.fixture
+def folder(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one session of ours."""
+    monkeypatch.setattr(panels, "PROJECTS", tmp_path / "no such folder")
+    shutil.copy(recorded, tmp_path)
     return tmp_path
 
 

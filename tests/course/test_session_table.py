@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 from html import unescape
-from pathlib import Path
 
 import pytest
 from pandas import DataFrame
 
-from agentlib import transcripts
-from agentlib.messages import Block, Message, of_type
+from agentlib.messages import Block, Message
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from course.figures import history
@@ -22,7 +20,6 @@ from course.rooms.transcripts import (
     rows,
     session_browser,
 )
-from windtunnel.crash import kill_while_it_waits
 from windtunnel.runner import play
 from windtunnel.tasks.generated import generated
 
@@ -194,22 +191,6 @@ def test_a_summary_is_shown_without_its_marks():
 def test_a_session_without_requests_has_no_panel():
     with pytest.raises(ValueError, match="no request yet"):
         session_browser(Session(session_id="s"))
-
-
-def test_an_agent_killed_while_it_waits_leaves_a_whole_file_and_a_call_in_flight(
-    tmp_path: Path,
-):
-    assert kill_while_it_waits(tmp_path, 2) != 0
-    session = transcripts.load(tmp_path / "killed.jsonl")
-    assert (len(session.pending), session.skipped) == (1, [])
-    assert [block["name"] for block in of_type(session.history[-1], "tool_use")] == [
-        "bash"
-    ]
-    assert len(session.requests) == 4
-    assert not (tmp_path / "work" / "REPORT.md").exists()
-    assert all(
-        whole == view for whole, view in history.sizes(session)
-    )  # nothing forgotten yet
 
 
 def test_the_history_grows_past_the_view_when_something_is_forgotten():

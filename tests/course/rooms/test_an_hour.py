@@ -87,7 +87,7 @@ def test_the_chart_shows_the_compactions_of_the_engine_that_ran():
     assert (own.table()["compaction"] == "auto").sum() == made > 0
 
 
-def test_its_panel_runs_the_agent_at_its_numbers():
+def test_its_panel_runs_the_agent_at_its_numbers(unpainted):
     panel = room.agent_panel(compact)
     assert panel.values == {"threshold": 4_000, "keep_recent": 3}
     assert panel.text.startswith("59 turns")

@@ -234,7 +234,9 @@ START = replace(
 )
 
 
-def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_function():
+def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_function(
+    unpainted,
+):
     def keeps_nothing(messages, top):
         return [top]
 

@@ -213,7 +213,7 @@ def test_the_order_turns_where_a_write_is_worth_the_repeats():
     assert turns_at(TABLES["nothing"], TABLES["nothing"]) == "none up to 60"
 
 
-def test_the_panel_of_the_ratio_names_the_cheapest_and_changes_its_mind():
+def test_the_panel_of_the_ratio_names_the_cheapest_and_changes_its_mind(unpainted):
     panel = ratio_panel(TABLES)
     assert panel.text.startswith("alive ")
     panel.ratio.value = 12
@@ -245,7 +245,7 @@ def test_an_edit_whose_dollars_are_not_back_by_the_end_says_so_in_words():
     assert by_the_bill(session, kept, edit, last)[2] == "more than the 1 left"
 
 
-def test_the_panel_of_a_compaction_shows_both_and_says_if_it_never_pays():
+def test_the_panel_of_a_compaction_shows_both_and_says_if_it_never_pays(unpainted):
     panel = compacting_panel(OPUS, lambda left, *prices: 100 * left)
     said = panel.text.replace("\n", " ")
     assert re.search(r"\bfrom request 15\b.* 10\.0\b", said)
@@ -277,7 +277,7 @@ def test_repeats_save_a_writing_for_a_few_readings(
     assert saved_by_repeats(pause, most, OPUS) == pytest.approx(cents)
 
 
-def test_the_panel_of_repeats_compares_the_cache_with_a_learners_formula():
+def test_the_panel_of_repeats_compares_the_cache_with_a_learners_formula(unpainted):
     def formula(pause: float, read: float, write: float) -> float:
         return 3_000 - pause
 

@@ -112,7 +112,7 @@ class TestEstimation(Lesson):
     panels: ClassVar = {"the alarm": estimation_panel}
 
 
-def test_the_shares_of_the_window_and_the_alarm():
+def test_the_shares_of_the_window_and_the_alarm(unpainted):
     panel = estimation_panel()
     assert "= 171,000; the alarm rings at 171,000: in\ntime." in panel.text
     panel.off.value = -60

@@ -278,7 +278,7 @@ class TestHeadAndTail(Lesson):
     right = RIGHT
 
 
-def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again():
+def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again(unpainted):
     def forgetting(messages, summarize, *, summary_tokens, head):
         asked = {"role": "user", "content": summary_prompt(summary_tokens)}
         told = summary_message(

@@ -278,7 +278,7 @@ class TestRecovery(Lesson):
     right = RIGHT
 
 
-def test_faults_change_the_fate_of_the_session():
+def test_faults_change_the_fate_of_the_session(unpainted):
     start = Settings(micro="off", manual=False, threshold=10_000, summary_tokens=12_500)
     panel = fault_panel(SURVEY, start.scaled(32_000))
     assert panel.values == {"rate": 50, "length": 2_000, "how": "tool_use"}
@@ -303,7 +303,7 @@ def test_a_stand_in_that_has_no_room_says_so():
             cut_to_size(ends, tokens)(said, "", None)
 
 
-def test_without_any_summary_a_short_stand_in_never_finishes_the_report():
+def test_without_any_summary_a_short_stand_in_never_finishes_the_report(unpainted):
     panel = fault_panel(REVIEW, START)
     for length, done in ((1_250, "no"), (1_500, "yes")):
         panel.move(rate=100, length=length)

@@ -283,7 +283,9 @@ class TestTheWall(Lesson):
     panels: ClassVar = {"the wall": lambda: wall_panel(DIED)}
 
 
-def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it():
+def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it(
+    unpainted,
+):
     panel = wall_panel(DIED)
     refused = len(DIED.sizes) + 1
     sums = [sum(tile.tokens for tile in tiles) for *_, tiles in exchanged(DIED)]
