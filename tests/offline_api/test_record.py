@@ -259,8 +259,13 @@ def test_the_command_writes_its_log_while_it_runs_and_a_reset_prints_nothing(
     ],
 )
 def test_a_wrong_option_is_named(
-    options: list[str], named: str, capsys: pytest.CaptureFixture[str]
+    options: list[str],
+    named: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ):
+    served = "offline_api.__main__.listen"
+    monkeypatch.setattr(served, lambda *_: pytest.fail("it serves"))
     with pytest.raises(SystemExit) as ended:
         main(["--port", "0", *options])
     assert ended.value.code
