@@ -11,7 +11,6 @@ import time
 import traceback
 from dataclasses import dataclass
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any
 
 from agentlib.pipeline import ContextEngine
@@ -152,14 +151,18 @@ def _in_the_file(exercise: str) -> Any:
 def agent() -> yours.Loaded:
     """Take what can be taken from the learner's file, and say once what can't be.
 
-    Its parts are checked once, and again only when the file has changed.
+    The file is run each time, so no run meets what an earlier one left in it. Its parts
+    are checked once, and again only when the file has changed.
     """
     folder = yours.workbook()
-    file = (folder, yours.text_of(folder))
-    if file not in _loaded:
-        _loaded.clear()
-        _loaded[file] = yours.load(folder, _passes)
-    loaded = _loaded[file]
+    text = yours.text_of(folder)
+
+    def passes(exercise: str, function: Any) -> bool:
+        if (text, exercise) not in _checked:
+            _checked[text, exercise] = _passes(exercise, function)
+        return _checked[text, exercise]
+
+    loaded = yours.load(folder, passes)
     for problem in loaded.problems:
         if problem not in _said:
             print(problem)
@@ -177,8 +180,8 @@ def so_far(lesson: str) -> ContextEngine:
     return engine
 
 
-_loaded: dict[tuple[Path | None, str], yours.Loaded] = {}
-"""What was taken from the learner's file, by its folder and its text."""
+_checked: dict[tuple[str, str], bool] = {}
+"""Whether a part of the learner's file passes, by the file's text and the exercise."""
 _said: set[str] = set()
 """Problems of the learner's file that were said in this kernel."""
 

@@ -276,6 +276,27 @@ def test_a_slip_is_named_with_its_line_and_the_other_parts_still_run(
     assert play(SURVEY, SETTINGS, engine=loaded.engine).turns > 9
 
 
+def test_a_part_is_checked_once_and_is_as_new_at_each_use(
+    workbook: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A part that remembers something would change the next run."""
+    lines = "calls = []\n\n\ndef clear_view(messages):\n    calls.append(1)\n"
+    section = f"# -- 02.2 Clearing (yours)\n{lines}    return messages\n"
+    (workbook / yours.FILE).write_text(section, "utf-8")
+    checked = list[str]()
+
+    def passes(exercise: str, function: Any) -> bool:
+        checked.append(exercise)
+        return True
+
+    monkeypatch.setattr("course._passes", passes)
+    first, second = (course.agent().functions["02.2"] for _ in range(2))
+    first([])
+    assert first.__globals__["calls"] == [1]
+    assert second.__globals__["calls"] == []
+    assert checked == ["02.2"]
+
+
 def test_a_bad_import_is_named_and_nothing_raises(workbook: Path, capsys: Any):
     check("02.2", clear_view)
     (workbook / yours.FILE).write_text(break_import(text(workbook)), "utf-8")
