@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 import pytest
 from pandas import DataFrame
 
+from agentlib.estimation import prompt_tokens
 from agentlib.messages import of_type, with_results
 from agentlib.micro_compact import micro_compact as clear
+from agentlib.presets import DEFAULT
 from agentlib.spending import rates
 from course.rooms.cost import (
     alive_panel,
@@ -28,6 +30,7 @@ from session_report.policies import KEEPS_ALL
 from tests.course.rooms.solved import REFUSED, Lesson
 from windtunnel.runner import play
 from windtunnel.tasks.generated import generated
+from windtunnel.tasks.scenarios import LONG
 
 OPUS = "claude-opus-5-5"
 
@@ -300,3 +303,12 @@ def test_a_pause_has_a_repeat_for_each_270_seconds_whenever_the_person_returns(
     cents = 100 * repeats_save(pause, 0.2, 5.0)
     saved = saved_by_repeats(pause, 99, OPUS)
     assert saved == pytest.approx(cents / 10, abs=1e-9)
+
+
+def test_default_does_the_long_task_in_its_own_window() -> None:
+    """Unmanaged it passes 400,000 tokens, and the window has 200,000. The lesson makes
+    this run."""
+    run = play(LONG, DEFAULT)
+    assert not run.refused
+    assert run.checks["done"]
+    assert max(prompt_tokens(usage) for usage in run.usages) < DEFAULT.context_window
