@@ -516,7 +516,8 @@ def complained(
     complain: Callable[..., Iterable[tuple[int, str]]],
     find: Callable[..., Iterable[Any]],
 ) -> Table:
-    """Lay out how often each program was refused and compacted in vain, of all seeds."""
+    """Lay out how often each program was refused, and how often it compacted and hardly
+    got smaller, of all seeds."""
     frame: dict[str, dict[str, Any]] = {}
     for program, own in field().items():
         counts = [
