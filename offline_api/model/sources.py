@@ -106,13 +106,11 @@ def _plain(line: str) -> str:
 
 
 def _python(text: str) -> tuple[str, tuple[str, ...]]:
-    tree = parsed(text)
-    if tree is None:
+    module = parsed(text)
+    if module is None:
         return UNPARSED, ()
-    purpose = ast.get_docstring(tree) or top_comment(text)
-    public = [
-        (name, what) for name, what in defined_in(tree) if not name.startswith("_")
-    ]
+    purpose = module.docstring or top_comment(text)
+    public = [(name, what) for name, what in module.defined if not name.startswith("_")]
     known = [name for name, _ in public]
     once = [
         (name, first_sentence(what)) for name, what in public if known.count(name) == 1
@@ -124,19 +122,36 @@ def _python(text: str) -> tuple[str, tuple[str, ...]]:
     )
 
 
-def defined_in(tree: ast.Module) -> list[tuple[str, str]]:
-    """Return the functions and classes at the top level, each with its docstring."""
-    return [
-        (node.name, ast.get_docstring(node) or "")
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    ]
+class Module(NamedTuple):
+    """A Python file's docstring, and the functions and classes at its top level.
+
+    `defined` has names with docstrings; where one is missing it is "".
+    """
+
+    docstring: str
+    defined: tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=512)  # all runs of a task read the same files
-def parsed(text: str) -> ast.Module | None:
+def parsed(text: str) -> Module | None:
     """Parse a text. If its end was cut off, leave out the statement that the cut is
-    in."""
+    in.
+
+    >>> parsed('"Adds."\\ndef add(a, b):\\n    "Return the sum."\\ndef sub(a,')
+    Module(docstring='Adds.', defined=(('add', 'Return the sum.'),))
+    """
+    tree = _tree(text)
+    if tree is None:
+        return None
+    defined = tuple(
+        (node.name, ast.get_docstring(node) or "")
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    )
+    return Module(ast.get_docstring(tree) or "", defined)
+
+
+def _tree(text: str) -> ast.Module | None:
     starts = [
         match.start() for match in re.finditer(r"^(?=[^\s#)\]}])", text, re.MULTILINE)
     ]

@@ -1,17 +1,16 @@
-"""Check each statement of a report against the source, with `ast`.
+"""Check each statement of a report against the source.
 
 A purpose must be in the file's docstring or in a comment. A name must be public and at
 the top level, and what the report says about it must be in its docstring. Only Python
 files are checked.
 """
 
-import ast
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 from offline_api.model.reading import LOST
-from offline_api.model.sources import defined_in, parsed
+from offline_api.model.sources import parsed
 
 _SECTION = re.compile(r"^## (\S.*\.py)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
 _STATEMENT = re.compile(r"^(?:Purpose: |- (?:`([^`]+)`: )?)(.+)$", re.MULTILINE)
@@ -62,13 +61,12 @@ def _read(file: Path) -> _Source | None:
     """Return what a file says about itself, None if there is none that this Python can
     parse."""
     text = file.read_text("utf-8-sig", "replace") if file.is_file() else ""
-    tree = parsed(text) if file.is_file() else None
-    if tree is None:
+    module = parsed(text) if file.is_file() else None
+    if module is None:
         return None
-    names = [(name, _plain(what)) for name, what in defined_in(tree)]
-    return _Source(
-        _plain(ast.get_docstring(tree)), _plain(" ".join(_COMMENT.findall(text))), names
-    )
+    names = [(name, _plain(what)) for name, what in module.defined]
+    comments = _plain(" ".join(_COMMENT.findall(text)))
+    return _Source(_plain(module.docstring), comments, names)
 
 
 def _holds(source: _Source | None, subject: str, statement: str) -> bool:
@@ -84,5 +82,5 @@ def _holds(source: _Source | None, subject: str, statement: str) -> bool:
     return any(_plain(statement) in text for text in texts)
 
 
-def _plain(text: str | None) -> str:
-    return " ".join((text or "").split())
+def _plain(text: str) -> str:
+    return " ".join(text.split())
