@@ -541,8 +541,7 @@ def live(url: str, cap: Cap | None) -> anthropic.Anthropic:
 @pytest.mark.parametrize("kind", BROKEN)
 def test_under_a_cap_a_reply_that_cannot_be_counted_is_the_last(kind: str):
     cap = Cap(0.001)
-    with raw(BROKEN[kind]) as (url, asked):
-        api = live(url, cap)
+    with raw(BROKEN[kind]) as (url, asked), live(url, cap) as api:
         for _ in range(5):
             with suppress(LiveError, anthropic.APIError, CapReached):
                 ask(api)
@@ -554,16 +553,24 @@ def test_under_a_cap_a_reply_that_cannot_be_counted_is_the_last(kind: str):
 
 @pytest.mark.parametrize("kind", ["all but a byte", "nothing", "bad gzip"])
 def test_a_reply_that_breaks_off_is_not_called_a_missing_network(kind: str):
-    with raw(BROKEN[kind]) as (url, _), pytest.raises(LiveError) as error:
-        ask(live(url, Cap(1.0)))
+    with (
+        raw(BROKEN[kind]) as (url, _),
+        live(url, Cap(1.0)) as api,
+        pytest.raises(LiveError) as error,
+    ):
+        ask(api)
     assert "Nobody answers" not in str(error.value)
     assert "broke off" in str(error.value)
 
 
 @pytest.mark.parametrize("kind", ["all but a byte", "a bad chunk"])
 def test_without_a_cap_a_reply_that_breaks_off_is_asked_for_three_times(kind: str):
-    with raw(BROKEN[kind]) as (url, asked), pytest.raises(LiveError):
-        ask(live(url, None))
+    with (
+        raw(BROKEN[kind]) as (url, asked),
+        live(url, None) as api,
+        pytest.raises(LiveError),
+    ):
+        ask(api)
     assert len(asked) == 3
 
 
@@ -621,14 +628,19 @@ def test_a_reply_is_read_up_to_a_bound(unit: str):
     large = b" " * (MOST_BYTES + 10) + WHOLE
     body = gzip.compress(large) if unit == "gzip" else large
     more = [b"content-encoding: gzip\r\n"] if unit == "gzip" else []
-    with raw(head(len(body), *more) + body) as (url, _), pytest.raises(LiveError):
-        ask(live(url, Cap(1.0)))
+    answer = head(len(body), *more) + body
+    with (
+        raw(answer) as (url, _),
+        live(url, Cap(1.0)) as api,
+        pytest.raises(LiveError),
+    ):
+        ask(api)
 
 
 def test_a_compressed_reply_of_usual_size_is_read():
     answer = head(len(ZIPPED), b"content-encoding: gzip\r\n") + ZIPPED
-    with raw(answer) as (url, _):
-        assert ask(live(url, Cap(1.0))).usage.input_tokens == 50_000
+    with raw(answer) as (url, _), live(url, Cap(1.0)) as api:
+        assert ask(api).usage.input_tokens == 50_000
 
 
 # -- waits ---------------------------------------------------------------------------
