@@ -24,6 +24,7 @@ for name in list(os.environ):
     if name.startswith(OURS):
         del os.environ[name]
 
+gc.disable()  # until what is imported is frozen
 gc.set_threshold(10_000, 20, 100)  # a tenth of a run's seconds would go there
 
 settings.register_profile(
@@ -80,3 +81,4 @@ def pytest_collection_finish() -> None:
 
     warm_kernel.install()
     gc.freeze()  # what was imported is never looked at again
+    gc.enable()

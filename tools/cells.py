@@ -18,6 +18,7 @@ from pygments.lexers import PythonLexer
 
 from course.rooms import find
 from tools.places import MIME, embed
+from tools.workbook import EXERCISE
 
 PICTURE = "image/png"
 NAVIGATION = re.compile(r"(\[[^\]]+\]\([^)]+\)( · )?)+")
@@ -32,7 +33,6 @@ OFFERED = re.compile(r'`"([^"`]+)"`')
 NUMBER = re.compile(r"[\d,]+(\.\d+)?")
 COLUMNS = re.compile(r"\S {2,}\S")
 """What a printed table has between two columns. Text without it can be wrapped."""
-EXERCISE = re.compile(r'^check\("([\d.]+)"', re.MULTILINE)
 NOTHING = Markup("")
 _CODE = HtmlFormatter(nowrap=True)
 

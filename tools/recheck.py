@@ -18,7 +18,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from nbformat import NotebookNode
 
 import course
-from tools.cells import EXERCISE
+from tools.workbook import EXERCISE
 
 VERDICTS = "verdicts.json"
 """The file that the verdicts go to, in the current folder: by exercise, whether it

@@ -11,6 +11,7 @@ imports, and nothing else of it is touched.
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from tools.imports import renamed
@@ -19,6 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "workbook"
 RECORD = ".copied.json"
 """Fingerprints of the lessons as they were copied, by file name."""
+EXERCISE = re.compile(r'^check\("([\d.]+)"', re.MULTILINE)
+"""How a cell checks an exercise, and its number."""
 
 
 def update(root: Path = ROOT) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from tools import handout, returned
 from tools.recheck import NOT_TRIED
-from tools.workbook import ROOT
+from tools.workbook import EXERCISE, ROOT
 
 LESSON = ROOT / "notebooks/01_estimation.ipynb"
 CHARS = 'def chars4(messages):\n    return len(str(messages)) // 4\n\n\ncheck("01.1", chars4)'
@@ -59,26 +59,21 @@ def test_a_folder_with_something_in_it_and_an_unknown_lesson_are_refused(
     assert not (tmp_path / "new/00_the_wall.ipynb").exists()
 
 
-def hand_in(place: Path, sources: dict[str, str]) -> None:
-    """Write lesson 01 with other sources in the cells of some exercises."""
+def hand_in(place: Path, sources: dict[str, str], before: str = "") -> None:
+    """Write lesson 01 with other sources in the cells of some exercises, and perhaps a
+    cell before the first of them."""
     notebook = nbformat.read(LESSON, as_version=4)
-    for cell in notebook.cells:
-        for exercise, source in sources.items():
-            if f'check("{exercise}"' in cell.source:
-                cell.source = source
+    exercises = {
+        exercise: n
+        for n, cell in enumerate(notebook.cells)
+        for exercise in EXERCISE.findall(cell.source)
+    }
+    for exercise, source in sources.items():
+        notebook.cells[exercises[exercise]].source = source
+    if before:
+        cell = nbformat.v4.new_code_cell(before)
+        notebook.cells.insert(exercises["01.1"], cell)
     place.parent.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, place)
-
-
-def with_a_cell_before(place: Path) -> None:
-    """Write lesson 01 with an answer that needs a cell before its own."""
-    notebook = nbformat.read(LESSON, as_version=4)
-    at = next(
-        n for n, cell in enumerate(notebook.cells) if 'check("01.1"' in cell.source
-    )
-    notebook.cells[at].source = CHARS.replace("4\n", "four\n")
-    notebook.cells.insert(at, nbformat.v4.new_code_cell("four = 4"))
-    place.parent.mkdir(parents=True)
     nbformat.write(notebook, place)
 
 
@@ -105,32 +100,29 @@ def test_a_table_says_what_passed_what_was_wrong_and_what_never_ended(
     spy = """import os
 raise OSError(os.environ.get("ANTHROPIC_API_KEY"))
 check("01.2", rings)"""
-    late = (
-        'def chars4(messages):\n    return helper(messages)\n\n\ncheck("01.1", chars4)'
-    )
-    hand_in(place / "ada/01/01_estimation.ipynb", {"01.1": CHARS})
-    hand_in(place / "bob/renamed.ipynb", {"01.1": wrong, "01.2": spy})
-    hand_in(place / "cleo.ipynb", {"01.1": late})
+    later = CHARS.replace("// 4", "// four")
+    never = 'def rings(threshold, off):\n    return helper()\n\n\ncheck("01.2", rings)'
+    endless = 'import time\nwhile True:\n    time.sleep(1)\ncheck("01.2", None)'
+    hand_in(place / "ada/01/01_estimation.ipynb", {"01.1": CHARS, "01.2": endless})
+    hand_in(place / "bob.ipynb", {"01.1": wrong, "01.2": spy})
     (place / "dora").mkdir()
     (place / "dora/my_agent.py").write_text(CHARS.partition("\n\n\n")[0])
     (place / "dora/01_estimation.ipynb").write_text("{broken")
     (place / "eve").mkdir()
     (place / "eve/01_estimation.ipynb").symlink_to(LESSON)
-    with_a_cell_before(place / "fay/01.ipynb")
-    endless = 'import time\nwhile True:\n    time.sleep(1)\ncheck("01.2", None)'
-    hand_in(place / "gil/01.ipynb", {"01.1": CHARS, "01.2": endless})
+    sources = {"01.1": later, "01.2": never}
+    hand_in(place / "fay/renamed.ipynb", sources, before="four = 4")
     results = table(place, 20, monkeypatch)
-    assert results["fay", "01.1"] == "passed"
     assert results["ada", "01.1"] == results["dora", "01.1"] == "passed"
-    assert results["ada", "01.2"] == NOT_TRIED
+    assert "20 seconds" in results["ada", "01.2"]
+    assert results["ada", "01.3"] == NOT_TRIED
     assert results["bob", "01.1"] not in ("passed", NOT_TRIED)
     assert "OSError" in results["bob", "01.2"]
     assert "planted" not in results["bob", "01.2"]
-    assert "helper" in results["cleo", "01.1"]
     assert "can't be read" in results["dora", "01_estimation.ipynb"]
     assert "link" in results["eve", "01_estimation.ipynb"]
-    assert results["gil", "01.1"] == "passed"
-    assert "20 seconds" in results["gil", "01.2"]
+    assert results["fay", "01.1"] == "passed"
+    assert "helper" in results["fay", "01.2"]
 
 
 def test_a_text_from_a_student_is_no_formula_and_moves_no_cursor():

@@ -11,10 +11,9 @@ from agentlib.settings import Settings
 from agentlib.tools import result
 from course.rooms.the_wall import exchanged, wall_panel
 from tests.course.rooms.solved import Lesson
-from windtunnel.runner import play
+from windtunnel.runner import Run, play
 from windtunnel.tasks.scenarios import REVIEW, TRACE
 
-DIED = play(REVIEW, Settings(enabled=False).scaled(32_000))
 DEFINITION = {
     "name": "outline",
     "description": "List what a file defines.",
@@ -170,7 +169,7 @@ WRONG = {
             "carried out",
         ),
         (with_words_of_its_own, "a reply isn't there as the model gave it"),
-        (by_attribute, "in line 101: reply = ask(messages).content"),
+        (by_attribute, ": reply = ask(messages).content"),
     ],
     "00.2": [
         (
@@ -277,43 +276,49 @@ RIGHT = {
 }
 
 
+def died() -> Run:
+    return play(REVIEW, Settings(enabled=False).scaled(32_000))
+
+
 class TestTheWall(Lesson):
     wrong = WRONG
     right = RIGHT
-    panels: ClassVar = {"the wall": lambda: wall_panel(DIED)}
+    panels: ClassVar = {"the wall": lambda: wall_panel(died())}
 
 
 def test_the_wall_has_each_block_once_and_the_refused_request_goes_through_it(
     unpainted,
 ):
-    panel = wall_panel(DIED)
-    refused = len(DIED.sizes) + 1
-    sums = [sum(tile.tokens for tile in tiles) for *_, tiles in exchanged(DIED)]
-    assert [round(size) for size in accumulate(sums)][:-1] == DIED.sizes
+    run = died()
+    panel = wall_panel(run)
+    refused = len(run.sizes) + 1
+    sums = [sum(tile.tokens for tile in tiles) for *_, tiles in exchanged(run)]
+    assert [round(size) for size in accumulate(sums)][:-1] == run.sizes
     assert panel.request.max == refused
-    for request, size in enumerate(DIED.sizes, 1):
+    for request, size in enumerate(run.sizes, 1):
         panel.request.value = request
         assert f"Request {request} of {refused}: {size:,} tokens" in panel.text
         assert "refuses" not in panel.text
     panel.request.value = refused
-    assert DIED.refused in panel.text.replace("\n", " ")
+    assert run.refused in panel.text.replace("\n", " ")
     assert sum(sums) > 32_000
 
 
 def test_the_json_under_the_wall_is_all_that_was_sent():
-    pages = exchanged(DIED)
+    run = died()
+    pages = exchanged(run)
     sent = [
         m
         for request, *_ in pages
         for m in request["messages"]
         if not isinstance(m, str)
     ]
-    assert sent == DIED.session.context
+    assert sent == run.session.context
     assert [answer["content"] for _, answer, _ in pages[:-1]] == [
-        each.reply["content"] for each in DIED.session.requests
+        each.reply["content"] for each in run.session.requests
     ]
-    assert pages[0][0]["system"] == DIED.session.system
-    assert pages[-1][1]["error"]["message"] == DIED.refused
+    assert pages[0][0]["system"] == run.session.system
+    assert pages[-1][1]["error"]["message"] == run.refused
 
 
 def test_a_run_that_nobody_refused_ends_with_its_last_answer():
