@@ -60,6 +60,8 @@ ANSWER = 8_000
 """Tokens that a reply may have in a learner's loop."""
 KEPT = 64
 """Runs remembered."""
+EVIDENCE = "A system's name means its numbers, run in our agent by a scripted model"
+"""What a picture or a table with presets is evidence of. It says so itself."""
 Kept = Callable[[tuple[Any, ...], Callable[[], "Run"]], "Run"]
 """(a run's arguments, what makes it) -> the run, made now or before."""
 

@@ -20,6 +20,7 @@ from matplotlib.transforms import Bbox
 from agentlib.presets import TITLES
 from session_report.amounts import cents
 from session_report.style import DARK, GREY, RED, Chart, plain
+from windtunnel.runner import EVIDENCE
 
 Interval = Sequence[float]
 """A mean, and the ends of its spread."""
@@ -31,8 +32,6 @@ FEW = 12
 names."""
 Dots = Mapping[str, tuple[float, float]]
 """By name: the dollars of a run, and how much of the task is left."""
-EVIDENCE = "A system's name means its numbers, run in our agent by a scripted model"
-"""What a picture or a table with presets is evidence of. It says so itself."""
 _DOT = "#8A919B"
 _FAR = [
     (x, y)

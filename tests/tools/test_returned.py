@@ -96,33 +96,33 @@ def test_a_table_says_what_passed_what_was_wrong_and_what_never_ended(
 ):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-planted")
     place = tmp_path / "submitted"
-    wrong = CHARS.replace("// 4", "// 3")
+    wrong = 'percent = 1_000\ncheck("01.4", percent)'
     spy = """import os
 raise OSError(os.environ.get("ANTHROPIC_API_KEY"))
 check("01.2", rings)"""
     later = CHARS.replace("// 4", "// four")
-    never = 'def rings(threshold, off):\n    return helper()\n\n\ncheck("01.2", rings)'
+    never = "def next_prompt(*given):\n    return helper()\n\n\n"
+    never += 'check("01.3", next_prompt)'
     endless = 'import time\nwhile True:\n    time.sleep(1)\ncheck("01.2", None)'
     hand_in(place / "ada/01/01_estimation.ipynb", {"01.1": CHARS, "01.2": endless})
-    hand_in(place / "bob.ipynb", {"01.1": wrong, "01.2": spy})
     (place / "dora").mkdir()
     (place / "dora/my_agent.py").write_text(CHARS.partition("\n\n\n")[0])
     (place / "dora/01_estimation.ipynb").write_text("{broken")
     (place / "eve").mkdir()
     (place / "eve/01_estimation.ipynb").symlink_to(LESSON)
-    sources = {"01.1": later, "01.2": never}
-    hand_in(place / "fay/renamed.ipynb", sources, before="four = 4")
+    sources = {"01.1": later, "01.2": spy, "01.3": never, "01.4": wrong}
+    hand_in(place / "fay.ipynb", sources, before="four = 4")
     results = table(place, 20, monkeypatch)
     assert results["ada", "01.1"] == results["dora", "01.1"] == "passed"
     assert "20 seconds" in results["ada", "01.2"]
     assert results["ada", "01.3"] == NOT_TRIED
-    assert results["bob", "01.1"] not in ("passed", NOT_TRIED)
-    assert "OSError" in results["bob", "01.2"]
-    assert "planted" not in results["bob", "01.2"]
     assert "can't be read" in results["dora", "01_estimation.ipynb"]
     assert "link" in results["eve", "01_estimation.ipynb"]
     assert results["fay", "01.1"] == "passed"
-    assert "helper" in results["fay", "01.2"]
+    assert "OSError" in results["fay", "01.2"]
+    assert "planted" not in results["fay", "01.2"]
+    assert "helper" in results["fay", "01.3"]
+    assert results["fay", "01.4"] not in ("passed", NOT_TRIED)
 
 
 def test_a_text_from_a_student_is_no_formula_and_moves_no_cursor():

@@ -8,8 +8,8 @@ from typing import Any
 from agentlib.cli.render import plain
 from windtunnel.judge import Row, Verdict
 from windtunnel.judge.spreads import MEASURES, alike, counted
+from windtunnel.runner import EVIDENCE
 from windtunnel.tasks.mechanisms import in_words
-from windtunnel.trade import EVIDENCE
 
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>A verdict</title>
 <style>:root {{ color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }}

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from windtunnel.programs.picture import prompts
 from windtunnel.programs.program import (
     Program,
     from_command,
@@ -97,6 +96,9 @@ def _keep(ran: Run, row: dict[str, Any], folder: Path) -> None:
     (folder / "output.txt").write_text(output, encoding="utf-8")
     (folder / "verdict.json").write_text(json.dumps(row, indent=1), encoding="utf-8")
     if row["prompts"]:
+        # matplotlib takes a third of the command's start.
+        from windtunnel.programs.picture import prompts
+
         (folder / "prompts.png").write_bytes(prompts(row).png())
 
 
