@@ -40,8 +40,7 @@ _ASIAN = re.compile(
     r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_DIGIT = re.compile(r"\d")
-_SIGN = re.compile(r"[^\w\s]|_")
+_DIGITS = re.compile(r"\d+")
 _BREAK = re.compile(r"\s{2,}|\n")
 _json = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
@@ -59,8 +58,10 @@ def text_tokens(text: str) -> int:
             total = total + each * characters
             text = pattern.sub("", text)
     words = _WORD.findall(text)
-    total += WORD * len(words) + LETTER * sum(map(len, words))
-    total += DIGIT * len(_DIGIT.findall(text)) + SIGN * len(_SIGN.findall(text))
+    letters = sum(map(len, words))
+    digits = sum(map(len, _DIGITS.findall(text)))
+    signs = sum(map(len, text.split())) - letters - digits
+    total += WORD * len(words) + LETTER * letters + DIGIT * digits + SIGN * signs
     return ceil(round(total + BREAK * len(_BREAK.findall(text)), 6))
 
 

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 OURS = ("ANTHROPIC_", "CLAUDE_", "DISABLE_COMPACT", "DISABLE_AUTO_COMPACT", "MODEL_ID")
 HERE = ("127.0.0.1", "::1", "localhost")
+WAITING = (
+    "test_returned.py",
+    "test_programs.py",
+    "test_readme.py",
+    "test_packaging.py",
+)
+"""Files whose tests mostly wait for processes."""
 
 pytest.register_assert_rewrite("tests.course.rooms.solved")
 
@@ -72,6 +79,14 @@ def session(tmp_path: Path) -> "Session":
     from tests.runs import a_session
 
     return a_session(tmp_path)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the notebooks first, because they take longest, and then what waits. At the
+    end it would leave the other workers without work."""
+    items.sort(
+        key=lambda each: (each.path.suffix != ".ipynb", each.path.name not in WAITING)
+    )
 
 
 def pytest_collection_finish() -> None:
