@@ -141,7 +141,7 @@ def test_a_loop_of_ones_own_survives_a_summary_that_fails(tmp_path):
 
 def test_the_terminal_takes_an_engine(tmp_path, monkeypatch, capsys):
     mine = 'def quiet(now):\n    print("mine was asked")\n    return now.compact()\n'
-    (tmp_path / "mine.py").write_text(mine, encoding="utf-8")
+    (tmp_path / "quietly.py").write_text(mine, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     a_workspace(tmp_path)
     folders = [
@@ -150,5 +150,5 @@ def test_the_terminal_takes_an_engine(tmp_path, monkeypatch, capsys):
         "--transcripts",
         str(tmp_path / "t"),
     ]
-    main(["hello", "--engine", "mine:quiet", *folders])
+    main(["hello", "--engine", "quietly:quiet", *folders])
     assert "mine was asked" in capsys.readouterr().out
