@@ -12,9 +12,6 @@ UV_FLAGS := --universal --python-version 3.11 --all-extras --no-emit-index-url -
 
 # Half again as many as there are cores: tests wait for kernels, processes and terminals.
 WORKERS = $(shell "$(PYTHON)" -c "import os; print(min(6, 1 + (os.cpu_count() or 1)))")
-# Runs make and remove many small files. In memory that is a twentieth quicker. What pytest keeps
-# for you to look at stays on the disk.
-MEMORY = $(shell "$(PYTHON)" -c "import os, shutil as s; d = '/dev/shm'; print(d * (os.path.isdir(d) and s.disk_usage(d).free > 1e9))")
 
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 export PYTHONUTF8 = 1
@@ -37,7 +34,7 @@ lab: $(STAMP) ## open your copies of the lessons in JupyterLab (ARGS="--no-brows
 	@$(PY) -m tools.lab $(ARGS)
 
 test: $(STAMP) ## all tests that need no browser: the unit tests, and every notebook under strict nbval
-	@$(if $(MEMORY),PYTEST_DEBUG_TEMPROOT=$${TMPDIR:-/tmp} TMPDIR=$(MEMORY)) $(PY) -m pytest -n $(WORKERS) --dist=loadfile --no-loadscope-reorder $(ARGS)
+	@$(PY) -m pytest -n $(WORKERS) --dist=loadfile --no-loadscope-reorder $(ARGS)
 
 test-solved: $(STAMP) ## every lesson, run with its published solutions, and its panels moved about
 	@$(PY) -m pytest tests/course/rooms -m solved -p no:nbval -n logical --override-ini addopts=--import-mode=importlib $(ARGS)
