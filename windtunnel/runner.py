@@ -58,10 +58,10 @@ LEARNERS_TURNS = 100
 """Requests for each prompt. The second number holds for a run with a learner's part."""
 ANSWER = 8_000
 """Tokens that a reply may have in a learner's loop."""
-KEPT = 64
-"""Runs remembered."""
 EVIDENCE = "A system's name means its numbers, run in our agent by a scripted model"
 """What a picture or a table with presets is evidence of. It says so itself."""
+KEPT = 64
+"""Runs remembered."""
 Kept = Callable[[tuple[Any, ...], Callable[[], "Run"]], "Run"]
 """(a run's arguments, what makes it) -> the run, made now or before."""
 

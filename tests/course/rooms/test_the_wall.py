@@ -101,6 +101,9 @@ def by_attribute(messages, ask, workspace):
     messages.append({"role": "assistant", "content": reply})
 
 
+ASKED = by_attribute.__code__.co_firstlineno + 1
+
+
 def as_recursion(messages, ask, workspace):
     reply = ask(messages)
     messages += [{"role": "assistant", "content": reply["content"]}]
@@ -169,7 +172,7 @@ WRONG = {
             "carried out",
         ),
         (with_words_of_its_own, "a reply isn't there as the model gave it"),
-        (by_attribute, ": reply = ask(messages).content"),
+        (by_attribute, f"in line {ASKED}: reply = ask(messages).content"),
     ],
     "00.2": [
         (
