@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 OURS = ("ANTHROPIC_", "CLAUDE_", "DISABLE_COMPACT", "DISABLE_AUTO_COMPACT", "MODEL_ID")
 HERE = ("127.0.0.1", "::1", "localhost")
-WAITING = (
-    "test_returned.py",
-    "test_programs.py",
-    "test_readme.py",
-    "test_packaging.py",
-)
-"""Files whose tests mostly wait for processes."""
+WAITING = {
+    "test_returned.py": 1,  # 20 seconds, for an answer that never ends
+    "test_programs.py": 7,
+    "test_keep_alive.py": 9,
+    "test_spending.py": 11,
+    "test_readme.py": 13,
+    "test_limits.py": 15,
+}
+"""Files whose tests mostly wait, and how many notebooks are handed out before each."""
 
 pytest.register_assert_rewrite("tests.course.rooms.solved")
 
@@ -82,11 +84,14 @@ def session(tmp_path: Path) -> "Session":
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the notebooks first, because they take longest, and then what waits. At the
-    end it would leave the other workers without work."""
-    items.sort(
-        key=lambda each: (each.path.suffix != ".ipynb", each.path.name not in WAITING)
-    )
+    """Run the notebooks first, because they take longest. Between them come the files
+    that wait, if possible one at a time: it takes nothing from two that compute."""
+    paths = dict.fromkeys(each.path for each in items)
+    notebooks = [path for path in paths if path.suffix == ".ipynb"]
+    places = {path: n for n, path in enumerate(notebooks, 1)} | {
+        path: n + 0.5 for path in paths if (n := WAITING.get(path.name))
+    }
+    items.sort(key=lambda each: places.get(each.path, len(paths)))
 
 
 def pytest_collection_finish() -> None:

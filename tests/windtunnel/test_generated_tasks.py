@@ -51,14 +51,16 @@ def test_all_of_it_is_kept_when_nothing_is_forgotten(seed: int, tmp_path: Path):
     assert checks["described"] == checks["files"]
 
 
-@pytest.mark.parametrize("path", sweeps.TABLES, ids=lambda path: path.stem)
-def test_rows_of_a_table_can_be_made_again(path: Path):
-    make, policies, seeds = sweeps.TABLES[path]
+@pytest.mark.parametrize("number", range(len(sweeps.TABLES) // 2))
+def test_a_row_of_a_table_can_be_made_again(number: int):
+    """A row of half of the tables, other ones each day."""
     today = date.today().isoformat()
-    for policy, seed in Random(today).sample([*product(policies, range(seeds))], 1):
-        print(today, policy, seed)
-        again = {name: str(value) for name, value in make(policy, seed).items()}
-        assert again in table(path) or not again
+    path = Random(today).sample([*sweeps.TABLES], len(sweeps.TABLES))[number]
+    make, policies, seeds = sweeps.TABLES[path]
+    policy, seed = Random(today).choice([*product(policies, range(seeds))])
+    print(today, path.name, policy, seed)
+    again = {name: str(value) for name, value in make(policy, seed).items()}
+    assert again in table(path) or not again
 
 
 @pytest.mark.parametrize("path", sweeps.TABLES, ids=lambda path: path.stem)
