@@ -36,8 +36,8 @@ lab: $(STAMP) ## open your copies of the lessons in JupyterLab (ARGS="--no-brows
 test: $(STAMP) ## all tests that need no browser: the unit tests, and every notebook under strict nbval
 	@$(PY) -m pytest -n $(WORKERS) --dist=loadfile --no-loadscope-reorder $(ARGS)
 
-test-solved: $(STAMP) ## every lesson, run with its published solutions, and its panels moved about
-	@$(PY) -m pytest tests/course/rooms -m solved -p no:nbval -n logical --override-ini addopts=--import-mode=importlib $(ARGS)
+test-solved: $(STAMP) ## every exercise's right and wrong answers, every lesson run with its solutions, its panels moved about
+	@$(PY) -m pytest tests/course/rooms -m "solved or answers" -p no:nbval -n logical --override-ini addopts=--import-mode=importlib $(ARGS)
 
 test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; pictures go to build/screenshots
 	@$(PY) tools/browser.py

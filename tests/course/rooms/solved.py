@@ -78,6 +78,7 @@ class Lesson:
         [path] = (ROOT / "notebooks").glob(f"[0-9][0-9]_{name}.ipynb")
         return path
 
+    @pytest.mark.answers
     def test_a_plausible_wrong_answer_fails_and_the_verdict_names_the_case(
         self, exercise: str, mistake: Any, case: str, tmp_path, monkeypatch
     ):
@@ -86,6 +87,7 @@ class Lesson:
         assert not verdict
         assert case in verdict.says
 
+    @pytest.mark.answers
     def test_a_right_answer_passes_however_it_is_written(
         self, exercise: str, otherwise: Any, tmp_path, monkeypatch
     ):
