@@ -2,17 +2,21 @@
 is left."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
+import venv
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from agentlib.shell import confines
 from windtunnel.__main__ import main
+from windtunnel.programs import relay
 from windtunnel.programs.command import chosen, text
 from windtunnel.programs.field import rows, stored, table
 from windtunnel.programs.picture import prompts
@@ -189,12 +193,26 @@ def test_no_process_is_left(wall: bool):
 
 @NO_WALL
 def test_behind_the_wall_it_writes_and_reaches_nothing_else(tmp_path: Path):
-    outside = Path(__file__).with_name("was_here")
+    outside = Path(relay.__file__).with_name("was_here")  # seen wherever the clone is
     inside = fake("nosy", env=[f"PLACE={outside}"])
     reading = Reading(run(inside, task(1, WINDOW), WINDOW, confined=True))
     assert not outside.exists()
     assert "not judged" in kinds(reading)
     assert reading.run.unconfined == ""
+
+
+@NO_WALL
+def test_behind_the_wall_a_package_is_found_that_was_installed_without_a_copy():
+    with TemporaryDirectory(dir="/tmp") as name:  # the wall hides what is there
+        source = Path(name, "source")
+        source.mkdir()
+        shutil.copy(FAKE, source / "own_agent.py")
+        venv.create(Path(name, "env"), symlinks=True)
+        [packages] = Path(name, "env").glob("lib/python*/site-packages")
+        (packages / "own.pth").write_text(str(source), encoding="utf-8")
+        agent = f"{name}/env/bin/python -m own_agent {{url}} {{window}} none {{prompt}}"
+        inside = from_command(agent, agent)
+        assert run(inside, task(1, WINDOW), WINDOW, confined=True).records
 
 
 def test_without_the_wall_the_verdict_says_so(sound: Reading):

@@ -296,9 +296,18 @@ def _needed(words: Sequence[str], search: str) -> list[str]:
 
 
 def _environments(program: Path) -> list[Path]:
-    """Return the virtual environment that a program stands in, if it is in one."""
+    """Return the virtual environment that a program stands in, if it is in one, and the
+    folders of what is installed there without being copied."""
     place = program.absolute().parent.parent
-    return [place] if (place / "pyvenv.cfg").is_file() else []
+    if not (place / "pyvenv.cfg").is_file():
+        return []
+    lists = place.glob("lib/python*/site-packages/*.pth")
+    lines = [
+        line
+        for file in lists
+        for line in file.read_text("utf-8", "replace").splitlines()
+    ]
+    return [place, *(Path(line) for line in lines if line.startswith("/tmp/"))]
 
 
 def _no_wall(words: Sequence[str], folder: Path, told: int, search: str) -> list[str]:
