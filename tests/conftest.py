@@ -3,6 +3,7 @@ each run."""
 
 import gc
 import os
+import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,10 @@ pytest.register_assert_rewrite("tests.course.rooms.solved")
 for name in list(os.environ):
     if name.startswith(OURS):
         del os.environ[name]
+
+# A shell turns Ctrl-C off for what it runs in the background, and a process that a test
+# starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 gc.disable()  # until what is imported is frozen
 gc.set_threshold(10_000, 20, 100)  # a tenth of a run's seconds would go there
