@@ -14,9 +14,9 @@ from agentlib import messages as msg
 from agentlib.estimation import message_tokens
 from agentlib.masks import masked
 from agentlib.messages import Block, Message
-from agentlib.refusals import excess
 from agentlib.replies import EMPTY_REPLY
-from agentlib.requests import reply_to, request
+from agentlib.requests import ModelFailed, TooLong, reply_to, request
+from agentlib.step import stand_for
 
 if TYPE_CHECKING:
     import anthropic
@@ -54,6 +54,10 @@ class SummaryTooLong(SummaryFailed):
     """The API refused the request for a summary for its size."""
 
 
+class CompactionRests(SummaryFailed):
+    """The breaker is open: no model was asked."""
+
+
 def auto_compact(
     messages: Sequence[Message],
     summarize: Summarize,
@@ -61,10 +65,13 @@ def auto_compact(
     *,
     focus: str = "",
     keep_exchanges: int = 1,
+    head: Sequence[Message] = (),
+    tail: Sequence[Message] | None = None,
+    source: Sequence[Message] | None = None,
     reference_only: bool = True,
     persons: Collection[str] | None = None,
 ) -> list[Message]:
-    """Replace all but the newest exchanges by a summary of the whole.
+    """Archive everything, ask for a summary, and put it in place of what doesn't stay.
 
     Word for word stay the last `keep_exchanges` exchanges (s24: 1, learn-claude-code
     and the Java agent: 0), unseen results with the calls they answer, and the person's
@@ -72,6 +79,9 @@ def auto_compact(
     user message if `messages` does. If there is nothing to replace, return the messages
     and call neither callable. For `reference_only` see `summary_message`. Raises
     SummaryFailed, with nothing changed.
+
+    `head_and_tail` gives the messages that stay, `head` and `tail`, and the `source`
+    that the summary is written from, which ends with its own request.
 
     >>> history = [{"role": "user", "content": "Count to three, slowly and with great care."},
     ...            {"role": "assistant", "content": "One. " * 80},
@@ -82,17 +92,18 @@ def auto_compact(
     >>> summary_text(new[0]), new[0]["content"][-1]["text"]
     ('Said one.', 'Go on.')
     """
-    cut = keep_from(messages, keep_exchanges)
-    replaced = messages[:cut]
-    kept = messages[cut:]
-    if not is_worth_it(replaced):
+    if tail is None:
+        tail = messages[keep_from(messages, keep_exchanges) :]
+    start, stop = len(head), len(messages) - len(tail)
+    if not is_worth_it(messages[start:stop]):
         return list(messages)
     name = archive()
-    text = summarize(messages, focus)
-    carried = [words for i, words in msg.waiting(messages, persons) if i < cut]
-    summary = summary_message(text, name, carried, reference_only=reference_only)
-    check_summary(summary, replaced)
-    return [summary, *kept]
+    text = summarize(messages if source is None else source, focus)
+    kept = [*range(start), *range(stop, len(messages))]
+    summary = summary_message(text, name, reference_only=reference_only)
+    summary = stand_for(messages, kept, summary, persons)
+    check_summary(summary, messages[start:stop])
+    return [*head, summary, *tail]
 
 
 def keep_from(messages: Sequence[Message], keep_exchanges: int) -> int:
@@ -209,14 +220,12 @@ def summarizer(
     `on_usage` is given the bill of each call.
 
     `summarize` raises SummaryTooLong if the API refuses the request for its size (see
-    `recovery.with_less`), and SummaryFailed if the API fails otherwise or the reply is
-    no summary.
+    `recovery.with_less`), and SummaryFailed if the client raises anything else or the
+    reply is no summary.
     """
     most = max_tokens or 4 * summary_tokens
 
     def summarize(messages: Sequence[Message], focus: str) -> str:
-        import anthropic  # takes a second, so only a summary pays for it
-
         prompt: Message = {
             "role": "user",
             "content": summary_prompt(summary_tokens, focus),
@@ -226,9 +235,10 @@ def summarizer(
         )
         try:
             reply = reply_to(client, request(model, system, tools, conversation, most))
-        except anthropic.APIError as error:
-            failure = SummaryTooLong if excess(error) else SummaryFailed
-            raise failure(f"the summary call failed: {error!s:.500}") from error
+        except ModelFailed as error:
+            is_size = isinstance(error, TooLong)
+            failure = SummaryTooLong if is_size else SummaryFailed
+            raise failure(f"the summary call failed: {error}") from error.error
         if on_usage:
             on_usage(reply["usage"])
         return summary_in(reply, most)

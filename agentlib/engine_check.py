@@ -1,34 +1,41 @@
-"""Run somebody's engine, and say what is wrong with a function that is none."""
+"""Run somebody's engine or layer, and say what is wrong with a function that is none."""
 
 import inspect
 import linecache
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar
 
-from agentlib.pipeline import ContextEngine, Now
 from agentlib.step import Step
+
+T = TypeVar("T")
 
 
 class NoEngine(TypeError):
-    """A function can't be called as an engine, or returned something else than a
-    Step."""
+    """A function can't be called as an engine or a layer, or returned something else
+    than a Step."""
 
 
-def run_engine(engine: ContextEngine, now: Now) -> Step:
+def run_engine(engine: Callable[[T], Step], now: T) -> Step:
     """Ask an engine what changes. Everybody who runs one does it here.
 
     Raises NoEngine with the line to change if the engine takes other arguments than a
-    `Now`, such as those of the protocol before, or returns no Step.
+    `Now`, as a layer does, or returns no Step.
     """
     check_engine(engine)
-    step = cast(object, engine(now))  # nobody has checked somebody's module
-    if not isinstance(step, Step):
-        raise NoEngine(
-            f"`{_name(engine)}` returned {step!r:.60} (return a Step, as now.compact() "
-            f"does){': '.join(filter(None, _place(engine)))}"
-        )
-    return step
+    return _checked(engine, engine(now), "return a Step, as now.compact() does")
+
+
+def run_layer(layer: Callable[[T, Step], Step], now: T, step: Step) -> Step:
+    """Ask a layer what it makes of a step. Raises NoEngine if that is no Step."""
+    return _checked(layer, layer(now, step), "return the step, changed or not")
+
+
+def _checked(function: Callable[..., Any], answer: object, fix: str) -> Step:
+    if isinstance(answer, Step):  # nobody has checked somebody's module
+        return answer
+    place = ": ".join(filter(None, _place(function)))
+    raise NoEngine(f"`{name(function)}` returned {answer!r:.60} ({fix}){place}")
 
 
 def check_engine(engine: Callable[..., Any]) -> None:
@@ -39,24 +46,59 @@ def check_engine(engine: Callable[..., Any]) -> None:
     Traceback (most recent call last):
     agentlib.engine_check.NoEngine: an engine takes one argument, but `mine`...
     """
-    try:
-        signature = inspect.signature(engine)
-    except (TypeError, ValueError):  # a function of C may have none
+    if _takes(engine, 1):
         return
-    try:
-        signature.bind(None)
-    except TypeError:
-        name = _name(engine)
-        shown = ", ".join(map(_parameter, signature.parameters.values()))
+    raise NoEngine(
+        f"an engine takes one argument, but `{name(engine)}`{_place(engine)[0]} takes "
+        f"{_shown(engine)}. Write `def {name(engine)}(now):`, use now.messages and "
+        "now.settings, and return now.compact(keep_recent=9), say. If it is a layer, "
+        f"make an engine of it: `compact = stacked({name(engine)}, *LAYERS)`"
+    )
+
+
+def check_layer(layer: Callable[..., Any]) -> None:
+    """Raise NoEngine if a function doesn't take a `Now` and a `Step`.
+
+    >>> def engine(now): ...
+    >>> check_layer(engine)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    agentlib.engine_check.NoEngine: a layer takes (now, step), but `engine`...
+    """
+    if not callable(layer):
         raise NoEngine(
-            f"an engine takes one argument, but `{name}`{_place(engine)[0]} takes "
-            f"({shown}). Write `def {name}(now):`, use now.messages and now.settings, "
-            "and return now.compact(keep_recent=9), say"
-        ) from None
+            f"a layer is a function (now, step) -> step, and not {layer!r:.60}"
+        )
+    if _takes(layer, 2):
+        return
+    raise NoEngine(
+        f"a layer takes (now, step), but `{name(layer)}`{_place(layer)[0]} takes "
+        f"{_shown(layer)}. Write `def {name(layer)}(now, step):`, work on "
+        "step.applied(now.messages), and return the step, changed or not"
+    )
 
 
-def _name(engine: Callable[..., Any]) -> str:
-    return getattr(engine, "__name__", type(engine).__name__)
+def _takes(function: Callable[..., Any], number: int) -> bool:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a function of C may have none
+        return True
+    try:
+        signature.bind(*[None] * number)
+    except TypeError:
+        return False
+    return True
+
+
+def _shown(function: Callable[..., Any]) -> str:
+    parameters = inspect.signature(function).parameters.values()
+    return f"({', '.join(map(_parameter, parameters))})"
+
+
+def name(function: Callable[..., Any]) -> str:
+    """Return a function's name as its author wrote it."""
+    while isinstance(function, partial):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _parameter(each: inspect.Parameter) -> str:

@@ -9,10 +9,9 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, takewhile
-from operator import is_
 from typing import Any
 
-from agentlib.messages import KINDS, Block, Message, kinds_of
+from agentlib.messages import KINDS, Block, Message, changes, kinds_of
 
 # Tokens per character of agent traffic, fitted on 4,292 billed replies of real
 # sessions.
@@ -176,11 +175,14 @@ class TokenMeter:
         self._anchored = anchored
         self._billed: _Weights = {}
         self._guessed: _Weights = {}  # what no bill has seen yet
-        self._last: tuple[list[Message], float] = [], 0.0
+        # The messages observed last, and the sums of their weights up to each.
+        self._last: tuple[list[Message], list[float]] = [], [0.0]
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """Estimate a prompt of these messages, with the system prompt and the tools."""
-        return int(self.base + sum(self.weights(messages)) + 1e-6)
+        known = self._begun(messages)
+        tokens = self._last[1][known] + sum(self.weights(messages[known:]))
+        return int(self.base + tokens + 1e-6)
 
     def weights(self, messages: Sequence[Message]) -> list[float]:
         """Return the tokens of each message, as it was billed or else guessed."""
@@ -213,18 +215,14 @@ class TokenMeter:
         teaches nothing.
         """
         billed = prompt_tokens(usage)
-        is_bill = self._anchored and billed > 0
-        known, tokens = self._begun(messages)
-        if is_bill:
-            self._anchor(messages, billed, known, tokens)
+        if self._anchored and billed > 0:
+            self._anchor(messages, billed)
+        known = self._begun(messages)
+        *sums, last = self._last[1][: known + 1]
+        sums += accumulate(self.weights(messages[known:]), initial=last)
+        self._last = list(messages), sums
         self._billed |= self._guessed
         self._guessed = {}
-        if is_bill:
-            if not self._last[0]:  # the first bill, or old weights have changed
-                known = 0
-                tokens = 0.0
-            tokens += sum(self.weights(messages[known:]))
-            self._last = list(messages), tokens
 
     def believe(self, messages: Sequence[Message], tokens: int) -> None:
         """Take these messages for a prompt of so many tokens, because the API refused
@@ -243,17 +241,14 @@ class TokenMeter:
         """
         factor = tokens / max(1.0, self.base + sum(self.weights(messages)))
         if factor > 1 and self._anchored:
-            self._anchor(messages, tokens, *self._begun(messages))
+            self._anchor(messages, tokens)
         elif factor > 1:
             self._scale(messages, factor)
 
-    def _anchor(
-        self, messages: Sequence[Message], billed: int, known: int, tokens: float
-    ) -> None:
-        """Scale the guesses so that the sum is the bill.
-
-        `tokens`: those of the first `known` messages, all of which were billed before.
-        """
+    def _anchor(self, messages: Sequence[Message], billed: int) -> None:
+        """Scale the guesses so that the sum is the bill."""
+        known = self._begun(messages)
+        tokens = self._last[1][known]
         others = messages[known:]
         tokens += sum(self.weights(others))
         new = [message for message in others if id(message) in self._guessed]
@@ -267,16 +262,14 @@ class TokenMeter:
             self.base = max(0.0, min(billed - tokens, most))
         self._scale(messages, (billed - self.base) / tokens if tokens else 1.0)
 
-    def _begun(self, messages: Sequence[Message]) -> tuple[int, float]:
-        """Return how many messages the last bill has seen at their beginning, and their
-        tokens.
+    def _begun(self, messages: Sequence[Message]) -> int:
+        """Return how many messages at the beginning are those observed last.
 
         So a session in which each prompt continues the last one is weighed once, and
         not as often as it has requests.
         """
-        last, tokens = self._last
-        is_begun = len(last) <= len(messages) and all(map(is_, last, messages))
-        return (len(last), tokens) if is_begun else (0, 0.0)
+        last = self._last[0]
+        return next(changes(last, messages), min(len(last), len(messages)))
 
     def _weight(self, message: Message) -> float:
         key = id(message)
@@ -289,7 +282,7 @@ class TokenMeter:
         for key, message in {id(message): message for message in messages}.items():
             weights = self._billed if key in self._billed else self._guessed
             if weights is self._billed:
-                self._last = [], 0.0
+                self._last = [], [0.0]
             weights[key] = message, weights[key][1] * factor
 
 

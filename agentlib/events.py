@@ -3,13 +3,16 @@ early stop."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from agentlib.refusals import refused_sizes
 from agentlib.settings import Settings
 from agentlib.step import Outcome, Step
 
 SMALLEST = 1_000
 """Tokens. A refusal that names a smaller limit means another number."""
+CUTS = 3
+"""How often in a row the model may go on after a reply that `max_tokens` cut off
+(learn-claude-code, s11)."""
 
 
 @dataclass(frozen=True)
@@ -25,35 +28,55 @@ class Event:
     text: str
 
 
+class Told(Protocol):
+    """What the teller reads of a `loop.Turn`."""
+
+    @property
+    def steps(self) -> Sequence[Step]: ...
+    @property
+    def limit(self) -> int: ...
+    @property
+    def stop_reason(self) -> str: ...
+
+
 @dataclass(eq=False)
 class Teller:
     """Tells each thing once, turn after turn."""
 
     settings: Settings
-    full: str = ""
-    """What fills the window while compaction rests. Empty: it doesn't rest."""
-    _limit: int = 0
+    longest_reply: int
+    """`max_tokens` of each request."""
+    cuts: int = 0
+    """How many replies in a row `max_tokens` has cut off."""
     _tier: float = 0.0
     _told_at: int = -1
     """Number of compactions when `full` was told last."""
 
-    def refused(self, refusal: Exception) -> None:
-        """See a refusal of a prompt for its size."""
-        self._limit = refused_sizes(refusal)[0]
-
-    def about(self, steps: Sequence[Step], compactions: int) -> Iterator[Event]:
-        """Yield what a turn's steps brought. `compactions`: the session's, up to now."""
-        if SMALLEST <= self._limit < self.settings.context_window:
-            text = f"the API takes {self._limit:,} tokens at most; make the window so large"
-            yield Event("limit", f"{text}: --window {self._limit}")
-        self._limit = 0
-        for step in steps:
+    def about(self, turn: Told, full: str, compactions: int) -> Iterator[Event]:
+        """Yield what a turn brought. `full`: what fills the window while compaction
+        rests. `compactions`: the session's, up to now."""
+        if SMALLEST <= turn.limit < self.settings.context_window:
+            text = (
+                f"the API takes {turn.limit:,} tokens at most; make the window so large"
+            )
+            yield Event("limit", f"{text}: --window {turn.limit}")
+        for step in turn.steps:
             yield from self._tiers(step)
             yield from _compaction(step)
-        if self.full and self._told_at != compactions:
+        if full and self._told_at != compactions:
             self._told_at = compactions
-            if self.full != steps[-1].failure:
-                yield Event("full", self.full)
+            if full != turn.steps[-1].failure:
+                yield Event("full", full)
+        yield from self._end(turn.stop_reason)
+
+    def _end(self, stop_reason: str) -> Iterator[Event]:
+        """Tell of a reply that was cut off, and of an end that is no answer."""
+        self.cuts = self.cuts + 1 if stop_reason == "max_tokens" else 0
+        if 0 < self.cuts <= CUTS:
+            size = f"the reply was cut off at {self.longest_reply:,} tokens"
+            yield Event("cut", f"{size}; the model goes on, {self.cuts} of {CUTS}")
+        elif stop_reason not in ("tool_use", "end_turn"):
+            yield Event("stopped", f"the answer stopped with {stop_reason}")
 
     def _tiers(self, step: Step) -> Iterator[Event]:
         """Tell each tier once, until the context has fallen below it again."""

@@ -60,8 +60,8 @@ def head_and_tail(
     whole: bool = True,
     persons: Collection[str] | None = None,
 ) -> list[Message]:
-    """Replace the middle by a summary of it. Head, tail and the person's words that
-    still wait stay (`messages.waiting`, with `persons`).
+    """Let `auto_compact` replace the middle by a hand-off. Head, tail and the person's
+    words that still wait stay (`messages.waiting`, with `persons`).
 
     `summarize` is given the prompt that was sent last, so that it is read from the
     prompt cache, and behind it a request for a hand-off of at most `summary_budget`
@@ -79,8 +79,6 @@ def head_and_tail(
     ['user 1 user', 'assistant 3', 'Go on.']
     """
     head, middle, tail = parts(messages, settings, unseen_tokens)
-    if not auto.is_worth_it(middle):
-        return list(messages)
     tokens = summary_budget(_tokens(middle), settings.summary_tokens)
     shown = _shown(head, middle, settings)
     update = summary_index(middle) is not None
@@ -88,23 +86,17 @@ def head_and_tail(
     newest = len(as_sent) - len(shown) if whole and shown == [*head, *middle] else 0
     wish = handoff_prompt(tokens, focus, update=update, newest=newest)
     above = as_sent if newest > 0 else shown
-    name = archive()
-    text = summarize([*above, {"role": "user", "content": wish}], focus)
-    waiting = msg.waiting(messages, persons)
-    replaced = range(len(head), len(head) + len(middle))
-    carried = [words for i, words in waiting if i in replaced]
-
-    def view(texts: Sequence[str]) -> list[Message]:
-        only = settings.reference_only
-        summary = auto.summary_message(text, name, texts, reference_only=only)
-        auto.check_summary(summary, middle)
-        return [*head, summary, *tail]
-
-    after = view(carried)
-    # If the answer to the head's words was in the middle, they would look unanswered.
-    if len(msg.waiting(after, persons)) > len(waiting):
-        after = view([msg.ANSWERED, *carried])
-    return after
+    return auto.auto_compact(
+        messages,
+        summarize,
+        archive,
+        focus=focus,
+        head=head,
+        tail=tail,
+        source=[*above, {"role": "user", "content": wish}],
+        reference_only=settings.reference_only,
+        persons=persons,
+    )
 
 
 def parts(

@@ -1,7 +1,8 @@
 """Send the last request once more, so that the prompt cache lives on (lesson 08)."""
 
 from agentlib.loop import Agent
-from agentlib.requests import reply_to, request
+from agentlib.replies import received
+from agentlib.requests import request, send
 from agentlib.session_extras import Repeat, note_repeat
 
 
@@ -23,9 +24,10 @@ def repeat(agent: Agent) -> Repeat:
         )
     body = request(agent.model, agent.system, agent.tools, sent, 0, session.settled)
     try:
-        reply = reply_to(agent.client, body)
+        reply = send(agent.client, body)
     except Exception as refusal:
         if getattr(refusal, "status_code", None) != 400:
             raise
-        reply = reply_to(agent.client, {**body, "max_tokens": 1})
-    return note_repeat(session, reply["usage"], at=at)
+        reply = send(agent.client, {**body, "max_tokens": 1})
+    usage = received(reply.to_dict(warnings=False))["usage"]
+    return note_repeat(session, usage, at=at)

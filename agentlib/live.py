@@ -87,17 +87,20 @@ def destination(env: Path | str | None = COURSE) -> str:
     return "" if address == API else f"Requests go to {address}. "
 
 
-def price_notice(model: str, max_usd: float | None = None) -> str:
+def price_notice(
+    model: str, max_usd: float | None = None, price: str | None = None
+) -> str:
     """Return two sentences with the prices and the cap of a live run, to be shown
     before it.
 
-    Raises ValueError for a model without a price, unless there is no cap.
+    `price` is a price of one's own, as in `live_notice`. Raises NoPrice for a model
+    without a price.
 
     >>> price_notice("claude-opus-5-5", 0.5)[:61]
     'claude-opus-5-5: $4.00 in, $20.00 out, $0.20 from the cache ('
     """
-    rate = rates(model)
-    long = rates(model, 10**9)
+    rate = rates(model, price=price)
+    long = rates(model, 10**9, price)
     factor = long["input"] / (rate["input"] or 1)
     more = f", {factor:g} times that for long prompts" if factor > 1 else ""
     cap = "There is no cap."
@@ -126,14 +129,14 @@ def live_notice(
     prices, the cap.
 
     `price`, or else MODEL_PRICE, is a price of one's own for the model: "IN,OUT" in
-    dollars per million tokens, and "0,0" if the model runs on your own machine. `env`
-    is that of `client`. Raises ValueError for another text, and NoPrice if there is a
-    cap and no price to hold it by.
+    dollars per million tokens, and "0,0" if the model runs on your own machine. It is
+    only shown here. `take_price` lets it count. `env` is that of `client`. Raises
+    ValueError for another text, and NoPrice if there is a cap and no price to hold it
+    by.
     """
-    if price := price or _source(env).get("MODEL_PRICE"):
-        own_price(model, price)
+    price = price or _source(env).get("MODEL_PRICE")
     try:
-        return destination(env) + price_notice(model, max_usd)
+        return destination(env) + price_notice(model, max_usd, price)
     except NoPrice as error:
         if max_usd is None:
             return f"{destination(env)}{error}; there is no cap"
@@ -144,9 +147,20 @@ def live_notice(
         raise NoPrice(f"{error}; {cures}: --max-usd inf") from None
 
 
+def take_price(
+    model: str, price: str | None = None, *, env: Path | str | None = COURSE
+) -> None:
+    """Let this process hold its caps and make its bills by the price that `live_notice`
+    shows for the same arguments."""
+    if price := price or _source(env).get("MODEL_PRICE"):
+        own_price(model, price)
+
+
 def live_client(
     env: Path | str | None = COURSE,
     *,
+    model: str | None = None,
+    price: str | None = None,
     max_usd: float | None = None,
     say: Callable[[str], object] = _log.warning,
     warn: Callable[[str], object] = _log.warning,
@@ -158,6 +172,10 @@ def live_client(
     environment. A file that you name has to set a key. ANTHROPIC_CUSTOM_HEADERS is the
     SDK's, which always reads it from the environment. Redirects are not followed.
 
+    `model` is the one that you mean to ask if it isn't MODEL_ID, and `price` its price
+    if that isn't MODEL_PRICE. From here on this process bills the model at that price,
+    if the course's list has none. For a further model, call `take_price`.
+
     `say` gets the address, if it is not Anthropic's, and the price before anything is
     sent. After the request that reached `max_usd` the next one raises
     spending.CapReached. If the API is overloaded, a request is tried for one to three
@@ -166,8 +184,10 @@ def live_client(
     """
     cap = None if max_usd is None else Cap(max_usd)
     api = _guarded(_source(env), cap, warn)
+    model = model or model_id(live=True, env=env)
+    take_price(model, price, env=env)
     try:
-        say(live_notice(model_id(live=True, env=env), max_usd, env=env))
+        say(live_notice(model, max_usd, price, env=env))
     except NoPrice as error:  # the guard refuses this model; another may be asked
         say(f"{destination(env)}{error}")
     return api

@@ -1,24 +1,26 @@
-"""The agent loop: prepare the context, ask the model, note its reply, act on its calls
+"""The agent loop: make the context, ask the model, note its reply, act on its calls
 (lesson 00).
 
 `Agent.run` is the loop. Begin reading there. It yields a `Turn` after each request and
 never prints. Whatever happens is in the session first. So after Ctrl-C, an error or a
-crash, the same session can go on.
+crash, the same session can go on. What isn't a layer stands around the agent: see
+`equipped`.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from agentlib.around import Around
+from agentlib.auto_compact import summarizer
 from agentlib.engine_check import run_engine
 from agentlib.estimation import TokenMeter, message_tokens, new_meter
-from agentlib.events import Event, Teller
+from agentlib.events import CUTS, Event, Teller
 from agentlib.hooks import NO_HOOKS, Hooks
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
 from agentlib.messages import (
     CUT_OFF,
-    Block,
     Message,
     interrupted,
     of_type,
@@ -26,14 +28,18 @@ from agentlib.messages import (
     tool_result,
     whole,
 )
-from agentlib.pipeline import ContextEngine, Now, compact
+from agentlib.pipeline import ContextEngine, compact, moment
 from agentlib.presets import DEFAULT
-from agentlib.recovery import Breaker, breaker
-from agentlib.refusals import excess
-from agentlib.requests import LONGEST_REPLY, reply_to, request
+from agentlib.refusals import refused_sizes
+from agentlib.requests import (
+    LONGEST_REPLY,
+    ModelFailed,
+    TooLong,
+    reply_to,
+    request,
+)
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Outcome, Reason, Step
-from agentlib.summaries import SummaryCall
 from agentlib.tools import Workspace, result
 from agentlib.transcripts import Session
 
@@ -48,9 +54,6 @@ it. It is cut, or no later request would fit the window."""
 RETRIES = 3
 """How often one prompt that was refused for its size is made smaller and sent again."""
 
-CUTS = 3
-"""How often in a row the model may go on after a reply that `max_tokens` cut off
-(learn-claude-code, s11)."""
 CUT = ("max_tokens", "model_context_window_exceeded")
 """The stop reasons of replies that aren't complete."""
 
@@ -75,10 +78,19 @@ class Turn:
     """The messages that this turn added: the reply, then the results of its calls."""
     usages: tuple[Mapping[str, Any], ...]
     """The bills: the summary's calls first, then the request."""
-    step: Step
-    """What the layers did before the request."""
-    events: tuple[Event, ...]
+    steps: tuple[Step, ...]
+    """What the layers did before the request. There is more than one if the API refused
+    a prompt for its size."""
     stop_reason: str
+    limit: int = 0
+    """The most tokens that the API takes, if it named that in a refusal."""
+    events: tuple[Event, ...] = ()
+    """What a person should know. An agent alone tells nothing."""
+
+    @property
+    def step(self) -> Step:
+        """What the layers did before the request that was answered."""
+        return self.steps[-1]
 
 
 def run(
@@ -107,11 +119,53 @@ def run(
     alone doesn't fit the window less `output_reserve`.
     """
     archives = workspace.root / ".transcripts"
-    session = session or Session(session_id=f"{clock():.0f}", archives=archives)
-    agent = Agent(
-        client, workspace, session, settings, engine, model, system or "", clock, hooks
+    agent = equipped(
+        client,
+        workspace,
+        session or Session(session_id=f"{clock():.0f}", archives=archives),
+        settings=settings,
+        engine=engine,
+        model=model,
+        system=system or "",
+        clock=clock,
+        hooks=hooks,
     )
-    yield from agent.run(prompt, max_turns)
+    yield from turns(agent, prompt, max_turns)
+
+
+def equipped(
+    client: "anthropic.Anthropic",
+    workspace: Workspace,
+    session: Session,
+    *,
+    settings: Settings = DEFAULT,
+    engine: ContextEngine = compact,
+    model: str = MODEL,
+    system: str = "",
+    clock: Callable[[], float] = time.time,
+    hooks: Hooks = NO_HOOKS,
+) -> "Agent":
+    """Make an agent with all that stands around its engine. That writes nothing."""
+    agent = Agent(client, workspace, session, settings, engine, model, system, clock)
+    around = Around(agent, engine, hooks)
+    agent.engine = around
+    agent.after = around.after
+    return agent
+
+
+def turns(
+    agent: "Agent", prompt: str | None, max_turns: int = MAX_TURNS
+) -> Iterator[Turn]:
+    """Let an equipped agent work, and tell with each turn what a person should know."""
+    around = agent.engine
+    teller = Teller(agent.settings, agent.longest_reply)
+    turn = None
+    for number, turn in enumerate(agent.run(prompt, max_turns), 1):
+        full = around.full if isinstance(around, Around) else ""
+        events = list(teller.about(turn, full, len(agent.session.compactions)))
+        if number == max_turns and _goes_on(turn.stop_reason, teller.cuts):
+            events.append(Event("stopped", "max_turns reached; resume to go on"))
+        yield replace(turn, events=tuple(events))
 
 
 @dataclass(eq=False, repr=False)
@@ -127,7 +181,8 @@ class Agent:
     system: str = ""
     """The system prompt. Empty: the default one."""
     clock: Callable[[], float] = time.time
-    hooks: Hooks = NO_HOOKS
+    after: Callable[[Step], None] = lambda step: None
+    """Gets each step once it is in the session."""
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -138,44 +193,130 @@ class Agent:
         self.tools = [*self.workspace.definitions, *([COMPACT_TOOL] if manual else [])]
         self.meter = meter_of(self.session, settings, self.system + str(self.tools))
         self._calls = set(tool_names(self.session.history))
-        self._teller = Teller(settings)
+        self._limit = 0
+        self._cuts = 0
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
-        """Prepare the context, ask the model, note its reply, act on its calls, and
+        """Make the context, ask the model, note its reply, act on its calls, and
         again."""
         self.hear(prompt)
-        cuts = 0
-        for number in range(1, max_turns + 1):
+        self._cuts = 0
+        for _ in range(max_turns):
             if not self.has_work():
                 return
             at = self.now()
             start = len(self.session.history)
-            reply, steps = self.ask(at, self.prepare(at))
-            stop = reply["stop_reason"]
-            cuts = cuts + 1 if stop == "max_tokens" else 0
-            goes_on = _goes_on(stop, cuts)
-            if stop == "tool_use":
-                self.act(of_type(reply, "tool_use"))
-            elif goes_on:
-                self.go_on()
+            steps = [self.context(at)]
+            reply = self.ask(at, steps)
+            self.note(at, reply, steps[-1])
+            goes_on = self.act(reply)
             yield Turn(
                 context=self.session.requests[-1].context,
                 messages=self.session.history[start:],
-                usages=(
-                    *(usage for step in steps for usage in step.usage),
-                    reply["usage"],
-                ),
-                step=steps[-1],
-                events=tuple(self.events(steps, stop, number == max_turns, cuts)),
-                stop_reason=stop,
+                usages=(*(u for step in steps for u in step.usage), reply["usage"]),
+                steps=tuple(steps),
+                stop_reason=reply["stop_reason"],
+                limit=self._limit,
             )
             if not goes_on:
                 return
 
+    def context(self, at: float, reason: Reason = "auto", focus: str = "") -> Step:
+        """Let the layers make the next context, and note what they did.
+
+        A call of `compact` in the newest reply makes the reason "manual" and gives the
+        focus.
+        """
+        session = self.session
+        settings = self.settings
+        wish = requested_focus(session.history) if COMPACT_TOOL in self.tools else None
+        if reason == "auto" and wish is not None:
+            reason = "manual"
+            focus = wish
+        now = moment(
+            session,
+            settings,
+            meter=self.meter,
+            summarize=summarizer(
+                self.client,
+                model=self.model,
+                system=self.system,
+                tools=self.tools,
+                summary_tokens=settings.summary_tokens,
+                max_tokens=min(settings.summary_max_tokens, LONGEST_REPLY),
+            ),
+            reason=reason,
+            focus=focus,
+            idle=at - session.used_at if session.requests else 0.0,
+        )
+        step = run_engine(self.engine, now)
+        session.take(step, at=at)
+        self.after(step)
+        return step
+
+    def ask(self, at: float, steps: list[Step]) -> dict[str, Any]:
+        """Send the context that the steps made, and return the reply.
+
+        A prompt that the API finds too long, against the estimate, is compacted and
+        sent again, at most three times. The meter learns the size from the refusal. A
+        resumed session has forgotten it and may be refused, and cured, once more. The
+        steps that this takes are added to the list. Whatever else the client raises
+        passes through.
+        """
+        settings = self.settings
+        is_curable = settings.enabled and settings.auto and settings.reactive
+        most = self.longest_reply
+        self._limit = 0
+        while True:
+            settled = steps[-1].settled
+            context = self.session.context
+            body = request(self.model, self.system, self.tools, context, most, settled)
+            try:
+                return reply_to(self.client, body, self._calls, CHARS_PER_TOKEN * most)
+            except ModelFailed as failure:
+                refusal = failure.error
+                may_help = is_curable and len(steps) <= RETRIES
+                if not isinstance(failure, TooLong) or not may_help:
+                    raise refusal from refusal.__cause__
+                self._limit, size = refused_sizes(refusal)
+                tokens = int(size / self._limit * settings.context_window)
+                self.meter.believe(context, tokens)
+                steps.append(self.context(at, "reactive"))
+                if not steps[-1].cleared and steps[-1].compaction != Outcome.REACTIVE:
+                    raise refusal from refusal.__cause__
+
+    def note(self, at: float, reply: dict[str, Any], step: Step) -> None:
+        """Note the reply to the context that a step made, and learn from its bill."""
+        context = list(self.session.context)
+        self._calls |= tool_names([reply]).keys()
+        self.session.reply(reply, at=at, settled=step.settled)
+        self.meter.observe(context, reply["usage"])
+
+    def act(self, reply: Message) -> bool:
+        """Run the reply's calls in order, or let a reply that was cut off go on. Return
+        whether there is more to do.
+
+        Each result is in the session as soon as it is there.
+        """
+        stop = reply["stop_reason"]
+        self._cuts = self._cuts + 1 if stop == "max_tokens" else 0
+        goes_on = _goes_on(stop, self._cuts)
+        for call in of_type(reply, "tool_use") if stop == "tool_use" else ():
+            compacts = call["name"] == NAME and COMPACT_TOOL in self.tools
+            outcome = (
+                tool_result(call["id"], DONE)
+                if compacts
+                else result(call, self.workspace)
+            )
+            self.session.answer(outcome, at=self.now())
+        if goes_on and stop == "max_tokens":
+            self.go_on()
+        return goes_on
+
     def compact_now(self, focus: str = "") -> Step:
         """Compact between two runs of the same session, as `/compact` does."""
         self.open()
-        return self.prepare(self.now(), "manual", whole(focus))
+        return self.context(self.now(), "manual", whole(focus))
 
     def hear(self, prompt: str | None) -> None:
         """Take the person's words. None: go on with what the session has."""
@@ -248,128 +389,11 @@ class Agent:
         """Return whether there is anything to send: words or results."""
         return bool(self.session.history) and self.session.history[-1]["role"] == "user"
 
-    def prepare(self, at: float, reason: Reason = "auto", focus: str = "") -> Step:
-        """Let the layers make the next context, and note what they did.
-
-        A call of `compact` in the newest reply makes the reason "manual" and gives the
-        focus.
-        """
-        session = self.session
-        settings = self.settings
-        wish = requested_focus(session.history) if COMPACT_TOOL in self.tools else None
-        if reason == "auto" and wish is not None:
-            reason = "manual"
-            focus = wish
-        rest = breaker(session.compactions, session.requests, settings)
-        if reason == "manual":  # the breaker never stops that
-            rest = replace(rest, failures=0)
-        summarize = self._summary_call(rest)
-        now = Now(
-            list(session.context),
-            rest.in_force(settings),
-            meter=self.meter,
-            summarize=summarize,
-            archive=session.archive,
-            reason=reason,
-            focus=focus,
-            settled=session.settled,
-            idle=at - session.used_at if session.requests else 0.0,
-            persons=session.persons,
-        )
-        step = replace(run_engine(self.engine, now), usage=tuple(summarize.bills))
-        step = self.hooks.put_beside(step, now.messages, self.meter)
-        if reason == "auto":
-            step, self._teller.full = rest.told(
-                step, now.messages, self.meter, settings, session.persons
-            )
-        session.take(step, at=at)
-        if step.compaction:
-            self.hooks.after(step)
-        return step
-
-    def _summary_call(self, rest: Breaker) -> SummaryCall:
-        return SummaryCall(
-            client=self.client,
-            model=self.model,
-            system=self.system,
-            tools=self.tools,
-            settings=self.settings,
-            meter=self.meter,
-            breaker=rest,
-            hooks=self.hooks,
-            read=self.workspace.text_of,
-            persons=self.session.persons,
-        )
-
-    def ask(self, at: float, step: Step) -> tuple[dict[str, Any], list[Step]]:
-        """Send the context that a step made. Return the reply, and all steps that it
-        took.
-
-        The reply, with its usage, is in the session when this returns. A prompt that
-        the API finds too long, against the estimate, is compacted and sent again, at
-        most three times. The meter learns the size from the refusal. A resumed session
-        has forgotten it and may be refused, and cured, once more.
-        """
-        settings = self.settings
-        steps = [step]
-        allowed = settings.enabled and settings.auto and settings.reactive
-        while True:
-            try:
-                return self._send(at, steps[-1].settled), steps
-            except Exception as refusal:
-                size = int(excess(refusal) * settings.context_window)
-                if not (allowed and size and len(steps) <= RETRIES):
-                    raise
-                self.meter.believe(self.session.context, size)
-                self._teller.refused(refusal)
-                steps.append(self.prepare(at, "reactive"))
-                if not steps[-1].texts and steps[-1].compaction != Outcome.REACTIVE:
-                    raise
-
     @property
     def longest_reply(self) -> int:
         """`max_tokens` of each request."""
         room = self.settings.output_reserve or self.settings.buffer
         return max(1, min(room, LONGEST_REPLY))
-
-    def _send(self, at: float, settled: int) -> dict[str, Any]:
-        context = list(self.session.context)
-        most = self.longest_reply
-        body = request(self.model, self.system, self.tools, context, most, settled)
-        reply = reply_to(self.client, body, self._calls, CHARS_PER_TOKEN * most)
-        self._calls |= tool_names([reply]).keys()
-        self.session.reply(reply, at=at, settled=settled)
-        self.meter.observe(context, reply["usage"])
-        return reply
-
-    def act(self, calls: Sequence[Block]) -> None:
-        """Run the calls in order. Each result is in the session as soon as it is
-        there."""
-        for call in calls:
-            compacts = call["name"] == NAME and COMPACT_TOOL in self.tools
-            outcome = (
-                tool_result(call["id"], DONE)
-                if compacts
-                else result(call, self.workspace)
-            )
-            self.session.answer(outcome, at=self.now())
-
-    def events(
-        self, steps: Sequence[Step], stop_reason: str, last: bool, cuts: int = 0
-    ) -> Iterator[Event]:
-        """Yield what the person should know about one turn.
-
-        `cuts`: how many replies in a row were cut off, up to this one.
-        """
-        yield from self._teller.about(steps, len(self.session.compactions))
-        goes_on = _goes_on(stop_reason, cuts)
-        if 0 < cuts <= CUTS:
-            size = f"the reply was cut off at {self.longest_reply:,} tokens"
-            yield Event("cut", f"{size}; the model goes on, {cuts} of {CUTS}")
-        if last and goes_on:
-            yield Event("stopped", "max_turns reached; resume to go on")
-        elif not goes_on and stop_reason != "end_turn":
-            yield Event("stopped", f"the answer stopped with {stop_reason}")
 
     def now(self) -> float:
         """Return the time to the millisecond, which is what a replay reads from the

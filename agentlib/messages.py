@@ -10,6 +10,8 @@ did not touch.
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, count
+from operator import is_not
 from typing import Any
 
 Block = dict[str, Any]
@@ -41,8 +43,6 @@ PLACEHOLDER = "[Previous: used "
 """Opens the content of a cleared result."""
 INTERRUPTED = "interrupted; check before repeating"
 """The result of a call that a crash or Ctrl-C cut short."""
-INPUT = " input"
-"""Ends the key of a call among the results that are replaced."""
 TRUNCATED = "... [truncated]"
 """Ends a truncated result."""
 TRIMMED = "[... {} characters trimmed ...]"
@@ -138,28 +138,51 @@ def interrupted(name: str) -> Message:
     return {"role": "user", "content": [tool_result(name, INTERRUPTED, wrong=True)]}
 
 
-def with_results(messages: Sequence[Message], new: Mapping[str, str]) -> list[Message]:
-    """Replace the content of some results (tool_use id -> content).
-
-    With `INPUT` behind its id, a call gets a new input, which is given as JSON.
+def with_results(
+    messages: Sequence[Message],
+    texts: Mapping[str, Any],
+    inputs: Mapping[str, Block] | None = None,
+) -> list[Message]:
+    """Replace the content of some results, and the input of some calls, by tool_use id.
 
     >>> result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}
     >>> view = with_results([{"role": "user", "content": [result]}], {"toolu_1": "gone"})
     >>> view[0]["content"][0]["content"]
     'gone'
     """
-    views = [
-        [_with_text(block, new) for block in blocks(message)] for message in messages
-    ]
-    pairs = zip(messages, views, strict=True)
-    return [m if view == blocks(m) else {**m, "content": view} for m, view in pairs]
+    view = list(messages)
+    for role, name, field, new in (
+        ("user", "tool_use_id", "content", texts),
+        ("assistant", "id", "input", inputs or {}),
+    ):
+        for i in _having(messages, role, name, new) if new else ():
+            content = [
+                {**block, field: new[block[name]]} if block.get(name) in new else block
+                for block in view[i]["content"]
+            ]
+            if content != view[i]["content"]:
+                view[i] = {**view[i], "content": content}
+    return view
 
 
-def _with_text(block: Block, new: Mapping[str, str]) -> Block:
-    is_call = block["type"] == "tool_use"
-    text = new.get(block["id"] + INPUT if is_call else block.get("tool_use_id", ""))
-    change = {"input": json.loads(text)} if text and is_call else {"content": text}
-    return block if text is None else {**block, **change}
+def _having(
+    messages: Sequence[Message], role: str, name: str, ids: Collection[str]
+) -> Iterator[int]:
+    """Yield the indexes of one role's messages with a block whose field `name` is one
+    of the ids.
+
+    No two blocks share an id, so this looks from the newest message on and stops when
+    it has them all. It runs each turn.
+    """
+    left = len(ids)
+    for i in range(len(messages) - 1, -1, -1):
+        if messages[i]["role"] == role and not isinstance(messages[i]["content"], str):
+            here = sum(block.get(name) in ids for block in messages[i]["content"])
+            if here:
+                yield i
+                left -= here
+                if left <= 0:
+                    return
 
 
 def changes(
@@ -171,7 +194,7 @@ def changes(
     >>> list(changes([a, a], [a, b]))
     [1]
     """
-    return (i for i in range(start, min(len(old), len(new))) if old[i] is not new[i])
+    return compress(count(start), map(is_not, old[start:], new[start:]))
 
 
 def exchanges(messages: Sequence[Message]) -> list[tuple[int, int]]:
@@ -378,6 +401,3 @@ def _kind_of_text(block: Block, place: str) -> str:
         return "summary"
     is_cleared = place == "tool_result" and block["text"].startswith(PLACEHOLDER)
     return "placeholder" if is_cleared else place
-
-
-# -- what the API refuses to take back -------------------------------------------------

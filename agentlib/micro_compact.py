@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from agentlib import messages as msg
 from agentlib.messages import Block, Message
+from agentlib.settings import Settings
 
 
 def micro_compact(
@@ -135,6 +136,54 @@ def _shortened(
     return msg.with_results(
         messages, {n: text for n, text in short.items() if text != texts[n]}
     )
+
+
+def cleared_by(messages: Sequence[Message], settings: Settings) -> list[Message]:
+    """Apply the policy that the settings name: clear, truncate, trim, or none."""
+    match settings.micro:
+        case "clear":
+            return micro_compact(
+                messages,
+                keep_recent=settings.keep_recent,
+                min_chars=settings.min_chars,
+                keep_tools=settings.keep_tools,
+                recall=settings.recall,
+            )
+        case "truncate":
+            return truncate_results(
+                messages,
+                keep_messages=settings.keep_messages,
+                max_result_chars=settings.max_result_chars,
+            )
+        case "trim":
+            return trim_results(
+                messages, trim_over=settings.trim_over, trim_keep=settings.trim_keep
+            )
+        case "off":
+            return list(messages)
+
+
+def settled_by(view: Sequence[Message], settings: Settings) -> int:
+    """Return how many leading messages of a view the same policy won't touch again.
+
+    The rest begins with the exchange that has the oldest result that may still change.
+    """
+    edge = len(view)
+    if settings.micro == "truncate":
+        edge -= settings.keep_messages
+    elif settings.micro == "clear":
+        recent = settings.keep_recent
+        while edge > 0 and recent > 0:
+            edge -= 1
+            recent -= len(msg.of_type(view[edge], "tool_result"))
+    edge = min(edge, msg.last_assistant(view))
+    # An edge inside an exchange would part a result from the call that names its tool.
+    while edge > 0 and (view[edge]["role"], view[edge - 1]["role"]) != (
+        "assistant",
+        "user",
+    ):
+        edge -= 1
+    return max(0, edge)
 
 
 def replacements(before: Sequence[Message], after: Sequence[Message]) -> dict[str, str]:

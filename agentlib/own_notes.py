@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from agentlib import messages as msg
-from agentlib.auto_compact import Summarize, summary_text
-from agentlib.estimation import estimate_text
+from agentlib.auto_compact import Summarize
 from agentlib.messages import Message
+from agentlib.recovery import spoken_lines, tokens_of
 
 
 def memory_first(summarize: Summarize, tokens: int) -> Summarize:
@@ -28,26 +28,3 @@ def memory_first(summarize: Summarize, tokens: int) -> Summarize:
         return summarize(messages, focus)
 
     return ask
-
-
-def spoken_lines(messages: Sequence[Message]) -> list[str]:
-    """Return the lines of earlier summaries, of the person's words and of the agent's
-    own."""
-    texts: list[str] = []
-    for message in msg.summary_source(messages):
-        if any(msg.is_summary(block) for block in msg.blocks(message)):
-            texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
-        words = msg.words(message)
-        if message["role"] == "user" and words:
-            words = [f"- [request] {' '.join(' '.join(words).split())}"]
-        texts += words
-    return [
-        line
-        for text in dict.fromkeys(texts)
-        for line in text.splitlines()
-        if line.strip()
-    ]
-
-
-def tokens_of(lines: Sequence[str]) -> float:
-    return estimate_text("\n".join([*lines, ""]), "summary")

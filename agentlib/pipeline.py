@@ -1,35 +1,35 @@
-"""The layers in order, the one place where they meet, and what an engine is given.
+"""The layers in a list, the one place where they meet, and what an engine is given.
 
-An engine is a function from a `Now` to a `Step`. `compact` is the finished one. It is
-pure but for `summarize` and `archive`. The `Step` that it returns holds every decision,
-and the session file records it.
+A layer is a function `(Now, Step) -> Step`. It looks at the moment and at what the layers
+before it have made, and returns that, changed. `stacked(*layers)` makes an engine of a
+list of them, a function `Now -> Step`. `compact` is the engine of the course's own list,
+`LAYERS`. It is pure but for `summarize` and `archive`. The `Step` that it returns holds
+every decision, and the session file records it.
+
+To add a layer, write the function and put it into a list:
+`stacked(clear, mine, summarise, cut)`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
-from agentlib import messages as msg
-from agentlib.auto_compact import Archive, Summarize, SummaryFailed, auto_compact
+from agentlib import engine_check
+from agentlib.auto_compact import (
+    Archive,
+    CompactionRests,
+    Summarize,
+    SummaryFailed,
+    auto_compact,
+)
 from agentlib.estimation import TokenMeter
 from agentlib.head_and_tail import head_and_tail, head_length, summary_index
-from agentlib.messages import (
-    Message,
-    changes,
-    last_assistant,
-    of_type,
-    waiting,
-    with_results,
-)
-from agentlib.micro_compact import (
-    micro_compact,
-    replacements,
-    trim_results,
-    truncate_results,
-)
-from agentlib.recovery import CompactionRests, cut_unseen, emergency, truncating
+from agentlib.messages import Block, Message, changes, last_assistant, waiting, words
+from agentlib.micro_compact import cleared_by, replacements, settled_by
+from agentlib.presets import DEFAULT
+from agentlib.recovery import cut_unseen, emergency, truncating
 from agentlib.settings import Settings
-from agentlib.step import Reason, Step, clearing, standing_in
+from agentlib.step import Reason, Step, clearing, stand_for, standing_in
 
 _TOO_LARGE = "the newest results alone are too large, so they are cut"
 
@@ -66,6 +66,8 @@ class Now:
     persons: frozenset[str] | None = None
     """Texts that the person wrote, word for word, whatever they look like. None: nobody
     noted who wrote what, so the marks of the program's own texts decide."""
+    so_far: Step | None = None
+    """In a layer: what the layers before it have made, from which the verbs go on."""
 
     @property
     def waiting(self) -> list[tuple[int, str]]:
@@ -85,20 +87,29 @@ class Now:
         """Return the same moment with another way to get a summary."""
         return replace(self, summarize=summarize)
 
-    def with_texts(self, texts: Mapping[str, str], **changed: Any) -> Step:
-        """Replace texts of results by tool_use id, then let the layers do the rest.
+    def with_texts(
+        self,
+        texts: Mapping[str, str],
+        inputs: Mapping[str, Block] | None = None,
+        **changed: Any,
+    ) -> Step:
+        """Replace texts of results and inputs of calls, by tool_use id, then let the
+        layers do the rest.
 
-        For keys and values see `Step.texts`. `changed` are settings, as in `compact`.
+        `changed` are settings, as in `compact`.
         """
-        view = Step(texts=texts).applied(self.messages)
-        rest = replace(self, messages=view).compact(**changed)
-        before = self.meter.estimate(self.messages)
-        return replace(
-            rest,
-            texts={**texts, **rest.texts},
-            tokens_before=before,
-            tokens_cleared=before - rest.tokens_before + rest.tokens_cleared,
+        first = self.begun
+        shorter = self.measured(
+            replace(
+                first,
+                texts={**first.texts, **texts},
+                inputs={**first.inputs, **(inputs or {})},
+            )
         )
+        # The layers act on what is left, so an emergency that this has ended is none.
+        rest = replace(shorter, tokens_before=shorter.tokens_after)
+        step = replace(self, so_far=rest).compact(**changed)
+        return replace(step, tokens_before=first.tokens_before)
 
     def sized(self, focus: str = "", **numbers: float) -> "Now":
         """Return the same moment with numbers of one's own.
@@ -112,14 +123,9 @@ class Now:
         >>> now.sized(threshold=0.5, keep_recent=9).settings.threshold_tokens
         100000
         """
-        window = self.settings.context_window
-        shares = {
-            name: round(window * numbers[name])
-            for name in ("threshold", "summary_tokens")
-            if name in numbers
-        }
-        changed: dict[str, Any] = {**numbers, **shares}
-        settings = replace(self.settings, **changed)
+        if not numbers and not focus:
+            return self
+        settings = _sized(self.settings, numbers)
         return replace(self, settings=settings, focus=self.focus or focus)
 
     @property
@@ -135,26 +141,37 @@ class Now:
         is_on = settings.enabled and settings.auto
         return is_on and tokens > settings.threshold_tokens
 
+    @property
+    def begun(self) -> Step:
+        """The step so far, with its amounts. Outside of layers it changes nothing."""
+        if self.so_far is not None:
+            return self.so_far
+        tokens = self.meter.estimate(self.messages)
+        return Step(settled=self.settled, tokens_before=tokens, tokens_after=tokens)
+
     def unchanged(self) -> Step:
         """Return the step that changes nothing."""
-        return self._measured(Step(settled=self.settled))
+        return self.begun
 
     def cleared(self, view: Sequence[Message]) -> Step:
         """Return the step to a view in which some results have other texts.
 
-        `view` is what a function such as `micro_compact` made of the messages. What
-        stands before the newest change counts as settled. Raises ValueError if the view
-        differs in anything else.
+        `view` is what a function such as `micro_compact` made of the messages, or in a
+        layer of what the step so far left of them. What stands before the newest change
+        counts as settled. Raises ValueError if the view differs in anything else.
         """
-        step = clearing(self.messages, view)
+        first = self.begun
+        old = first.applied(self.messages)
+        step = clearing(old, view)
         if step is None:
             raise ValueError(
                 "this view can't be noted as a clearing, because it differs in more "
                 "than the texts of results; see now.compacted"
             )
-        view = with_results(self.messages, step.texts)
-        newest = max(changes(self.messages, view), default=-1)
-        return self._measured(replace(step, settled=max(self.settled, newest + 1)))
+        newest = max(changes(old, step.applied(old)), default=-1)
+        settled = max(first.settled, self.settled, newest + 1)
+        texts = {**first.texts, **step.texts}
+        return self.measured(replace(first, texts=texts, settled=settled))
 
     def unheard(self, view: Sequence[Message]) -> str | None:
         """Return the person's words that still wait for an answer and stand nowhere in
@@ -165,12 +182,9 @@ class Now:
         >>> now.unheard([]), now.unheard(now.messages)
         ('Go.', None)
         """
-        return "\n\n".join(self._missing(view)) or None
-
-    def _missing(self, view: Sequence[Message]) -> list[str]:
-        there = {text for each in view for text in msg.words(each, self.persons)}
-        waiting = msg.waiting(self.messages, self.persons)
-        return [words for _, words in waiting if words not in there]
+        there = {text for each in view for text in words(each, self.persons)}
+        missing = [text for _, text in self.waiting if text not in there]
+        return "\n\n".join(missing) or None
 
     def compacted(
         self, view: Sequence[Message], archive: str, *, after: Step | None = None
@@ -179,59 +193,93 @@ class Now:
 
         `view` is what a function such as `auto_compact` made of the messages, and
         `archive` the name that its message tells. `after`: a clearing that came first,
-        so the view was made of what it left. Words that `unheard` joined get a block
-        each. If the answer to words that stay is gone, the new message says that they
-        were answered. Raises ValueError if more is new
-        than one message of the user, or if the others are in another order.
+        so the view was made of what it left. In a layer that is the step so far. The
+        person's words that wait for an answer and aren't in the view are put behind the
+        summary (`step.stand_for`). Raises ValueError if more is new than one message of
+        the user, or if the others are in another order.
         """
-        first = after or Step()
+        first = after or self.begun
         old = first.applied(self.messages)
         step = standing_in(old, view)
-        if step is None:
+        if step is None or first.summary is not None:
             raise ValueError(
                 "this view can't be noted as a compaction: one new message of the user "
                 "has to stand for all that went, and the others have to keep their order"
             )
-        summary = step.summary
-        others = [message for message in view if message is not summary]
-        if summary is not None:
-            step = replace(step, summary=_parted(summary, self._missing(others)))
-        waiting = msg.waiting(old, self.persons)
-        if len(msg.waiting(step.applied(old), self.persons)) > len(waiting):
-            step = replace(step, summary=_with_answered(step.summary or {}))
-        noted = replace(step, reason=self.reason, focus=self.focus, archive=archive)
-        done = self._measured(replace(noted, texts=first.texts))
-        return replace(done, tokens_cleared=first.tokens_cleared)
-
-    def _measured(self, step: Step) -> Step:
-        """Fill in a step's amounts."""
-        before = self.meter.estimate(self.messages)
-        after = self.meter.estimate(step.applied(self.messages))
-        cleared = before - after if step.texts and step.summary is None else 0
+        if step.summary is not None:
+            summary = stand_for(old, step.kept, step.summary, self.persons)
+            step = replace(step, summary=summary)
+        done = self.measured(replace(step, texts=first.texts, inputs=first.inputs))
         return replace(
-            step, tokens_before=before, tokens_after=after, tokens_cleared=cleared
+            done,
+            reason=self.reason,
+            focus=self.focus,
+            archive=archive,
+            tokens_cleared=first.tokens_cleared,
+        )
+
+    def measured(self, step: Step) -> Step:
+        """Fill in a step's amounts, from those of the step so far."""
+        first = self.begun
+        if step is first:
+            return step
+        tokens = first.tokens_after
+        cleared = first.tokens_cleared
+        if not step.is_like(first):
+            tokens = self.meter.estimate(step.applied(self.messages))
+            if step.summary is first.summary:
+                cleared += first.tokens_after - tokens
+        return replace(
+            step,
+            tokens_before=first.tokens_before,
+            tokens_cleared=cleared,
+            tokens_after=tokens,
         )
 
 
-def _parted(summary: Message, words: Sequence[str]) -> Message:
-    """Give each of the person's words a block, if they were joined in one."""
-    joined = "\n\n".join(words)
-    if len(words) < 2 or joined not in [b.get("text") for b in msg.blocks(summary)]:
-        return summary
-    apart = [{"type": "text", "text": each} for each in words]
-    content = [
-        part
-        for block in msg.blocks(summary)
-        for part in (apart if block.get("text") == joined else [block])
-    ]
-    return {**summary, "content": content}
+def _sized(settings: Settings, numbers: Mapping[str, float]) -> Settings:
+    shares = {
+        name: round(settings.context_window * numbers[name])
+        for name in ("threshold", "summary_tokens")
+        if name in numbers
+    }
+    changed: dict[str, Any] = {**numbers, **shares}
+    return replace(settings, **changed) if changed else settings
 
 
-def _with_answered(summary: Message) -> Message:
-    """Say beside a summary that the person's words above it were answered."""
-    first, *others = msg.blocks(summary)
-    answered = {"type": "text", "text": msg.ANSWERED}
-    return {"role": "user", "content": [first, answered, *others]}
+class Conversation(Protocol):
+    """What `moment` reads of a session."""
+
+    context: list[Message]
+    settled: int
+    persons: frozenset[str] | None
+
+    def archive(self) -> str: ...
+
+
+def moment(
+    session: Conversation,
+    settings: Settings,
+    *,
+    meter: TokenMeter,
+    summarize: Summarize,
+    reason: Reason = "auto",
+    focus: str = "",
+    idle: float = 0.0,
+) -> Now:
+    """Make what an engine is given before the next request of a session."""
+    return Now(
+        list(session.context),
+        settings,
+        meter=meter,
+        summarize=summarize,
+        archive=session.archive,
+        reason=reason,
+        focus=focus,
+        settled=session.settled,
+        idle=idle,
+        persons=session.persons,
+    )
 
 
 ContextEngine = Callable[[Now], Step]
@@ -253,185 +301,93 @@ Nobody checks that it calls `now.archive` before a summary takes the place of me
 and that it makes a refused prompt smaller if the reason is "reactive".
 """
 
+Layer = Callable[[Now, Step], Step]
+"""Takes the moment and the step so far, and returns the step, changed or not.
 
-def compact(now: Now) -> Step:
-    """Clear old results, then compact if the estimate is over the threshold or the
-    reason says so.
+The messages that it works on are `step.applied(now.messages)`. It notes what it changes
+by `dataclasses.replace(step, …)`, or by `now.cleared` and `now.compacted`. It needn't
+fill in the step's amounts, because `stacked` does.
+"""
+
+
+# -- the course's layers ---------------------------------------------------------------
+
+
+def clear(now: Now, step: Step) -> Step:
+    """Let old results give way to placeholders (lesson 02), if that frees at least
+    `clear_at_least` tokens. The head stays as it is."""
+    settings = _in_force(now, step)
+    if not settings.enabled:
+        return step
+    view = step.applied(now.messages)
+    head = head_length(view, settings.head_tokens)
+    settled = max(min(step.settled, len(view)), head)
+    untouched = replace(step, settled=settled)
+    is_time = settings.clear_when == "always" or now.idle > settings.cache_ttl
+    if settings.micro == "off" or not is_time:
+        return untouched
+    old = view[settled:]
+    least = settings.clear_at_least
+    if least:
+        weights = zip(now.meter.weights(old), old, strict=True)
+        most = sum(tokens for tokens, message in weights if message["role"] == "user")
+        if least > most:  # not even clearing them all would be enough
+            return untouched
+    new = cleared_by(old, settings)
+    edge = settled + settled_by(new, settings)
+    texts = {**step.texts, **replacements(old, new)}
+    shorter = replace(step, texts=texts, settled=edge)
+    if texts == step.texts:
+        return replace(step, settled=edge)
+    if least and now.measured(shorter).tokens_cleared - step.tokens_cleared < least:
+        return untouched
+    return shorter
+
+
+def summarise(now: Now, step: Step) -> Step:
+    """Put a summary in place of what is old (lessons 03 and 06), if the context is over
+    the threshold or the reason says so.
 
     If the summary fails, after all that `SummaryCall.parts` could do for it, the step
-    has what clearing made of the messages, and `failure` says why. In an emergency the
-    messages are cut to size without a model. If the API has refused the prompt and even
-    that leaves no summary, unseen results are trimmed.
+    says why and changes no message. A second summary in one step does nothing.
     """
-    before = now.meter.estimate(now.messages)
-    step = Step(settled=now.settled, tokens_before=before, tokens_after=before)
-    if not now.settings.enabled:
+    settings = _in_force(now, step)
+    is_due = now.reason != "auto" or now.is_full(step.tokens_after)
+    if not settings.enabled or not is_due or step.compaction is not None:
         return step
-    is_urgent = _is_urgent(now, before)
-    if is_urgent:
-        now = replace(now, settings=emergency(now.settings))
-    cleared = _cleared(step, now)
-    if now.reason == "auto" and not now.is_full(cleared.tokens_after):
-        return cleared
-    cleared = replace(cleared, reason=now.reason, focus=now.focus)
-    done = _compacted(cleared, now) if _may_help(cleared, now) else cleared
-    if is_urgent and done.failure:
-        done = _without_model(cleared, done, now)
-    if now.reason == "reactive" and done.summary is None:
-        done = _cut(done, now)
-    return done
-
-
-def _is_urgent(now: Now, tokens: int) -> bool:
-    """Return whether the context has to become smaller, with a summary or without."""
-    settings = now.settings
-    if now.reason == "auto":
-        is_past = tokens > settings.emergency_tokens
-        return settings.auto and settings.emergency_at is not None and is_past
-    return now.reason == "reactive"
-
-
-def _may_help(step: Step, now: Now) -> bool:
-    """Return whether a summary can cure a refused prompt: not if what has to stay is
-    larger than the window by itself."""
-    view = step.applied(now.messages)
-    unseen = view[last_assistant(view) + 1 :]
-    window = now.settings.context_window
-    return now.reason != "reactive" or now.meter.estimate(unseen) <= window
-
-
-def _without_model(cleared: Step, failed: Step, now: Now) -> Step:
-    """Put the messages cut to size in place of a summary that failed."""
-    cut = truncating(failed.failure or "", now.settings.summary_tokens)
-    name = failed.archive or ""
-    done = _compacted(cleared, replace(now, summarize=cut, archive=lambda: name))
-    if done.summary is None:
-        return failed
-    return replace(done, failure=failed.failure, rested=failed.rested)
-
-
-def _cleared(step: Step, now: Now) -> Step:
-    """Clear, truncate or trim old results, if that frees at least `clear_at_least`
-    tokens."""
-    # The head stays word for word, so clearing begins after it.
-    messages = now.messages
-    settings = now.settings
-    enough = settings.clear_at_least
-    head = head_length(messages, settings.head_tokens) if settings.head_tokens else 0
-    settled = max(min(step.settled, len(messages)), head)
-    if settings.micro == "off" or (
-        settings.clear_when == "cold" and now.idle <= settings.cache_ttl
-    ):
-        return replace(step, settled=settled)
-    old = messages[settled:]
-    if enough:
-        weights = zip(now.meter.weights(messages)[settled:], old, strict=True)
-        most = sum(tokens for tokens, message in weights if message["role"] == "user")
-        if enough > most:  # not even clearing them all would be enough
-            return replace(step, settled=settled)
-    new = _policy(old, settings)
-    edge = settled + _edge(new, settings)
-    changed = list(changes(old, new))
-    if not changed:
-        return replace(step, settled=edge)
-    texts = replacements([old[i] for i in changed], [new[i] for i in changed])
-    shorter = _measured(replace(step, texts=texts), now)
-    freed = step.tokens_before - shorter.tokens_after
-    if enough and freed < enough:
-        return replace(step, settled=settled)
-    return replace(shorter, settled=edge, tokens_cleared=freed)
-
-
-def _measured(step: Step, now: Now) -> Step:
-    """Estimate the context that a step makes."""
-    return replace(step, tokens_after=now.meter.estimate(step.applied(now.messages)))
-
-
-def _policy(messages: Sequence[Message], settings: Settings) -> list[Message]:
-    if settings.micro == "truncate":
-        keep = settings.keep_messages
-        most = settings.max_result_chars
-        return truncate_results(messages, keep_messages=keep, max_result_chars=most)
-    if settings.micro == "trim":
-        return trim_results(
-            messages, trim_over=settings.trim_over, trim_keep=settings.trim_keep
-        )
-    return micro_compact(
-        messages,
-        keep_recent=settings.keep_recent,
-        min_chars=settings.min_chars,
-        keep_tools=settings.keep_tools,
-        recall=settings.recall,
-    )
-
-
-def _edge(view: Sequence[Message], settings: Settings) -> int:
-    """Return where the exchange begins that has the oldest result that may still
-    change."""
-    edge = len(view)
-    if settings.micro == "truncate":
-        edge -= settings.keep_messages
-    elif settings.micro == "clear":
-        recent = settings.keep_recent
-        while edge > 0 and recent > 0:
-            edge -= 1
-            recent -= len(of_type(view[edge], "tool_result"))
-    edge = min(edge, last_assistant(view))
-    # An edge inside an exchange would part a result from the call that names its tool.
-    while edge > 0 and (view[edge]["role"], view[edge - 1]["role"]) != (
-        "assistant",
-        "user",
-    ):
-        edge -= 1
-    return max(0, edge)
-
-
-def _compacted(step: Step, now: Now) -> Step:
-    """Put a summary in place of messages, if there are any worth replacing."""
+    step = replace(step, reason=now.reason, focus=now.focus)
     messages = step.applied(now.messages)
+    if now.reason == "reactive" and _unseen(now, messages) > settings.context_window:
+        return step  # a summary can't cure that
     names = list[str]()
 
-    def noted_archive() -> str:
+    def archive() -> str:
         names.append(now.archive())
-        return names[0]
+        return names[-1]
 
     try:
-        view = _summarised(messages, replace(now, archive=noted_archive))
+        view = _summarised(replace(now, archive=archive), messages, settings)
     except SummaryFailed as error:
         rested = isinstance(error, CompactionRests)
         return replace(step, failure=str(error), rested=rested, archive="".join(names))
-    if not names:
+    if not names:  # there is nothing to replace
         return step
-    head = summary_index(view) or 0
-    tail = len(view) - head - 1
-    done = replace(
+    place = summary_index(view) or 0
+    after = len(view) - place - 1
+    return replace(
         step,
         texts={**step.texts, **replacements(messages, view)},
-        kept=(*range(head), *range(len(messages) - tail, len(messages))),
-        summary=view[head],
-        settled=head + 1,
-        archive=names[0],
+        kept=(*range(place), *range(len(messages) - after, len(messages))),
+        summary=view[place],
+        settled=place + 1,
+        archive=names[-1],
     )
-    return _measured(done, now)
 
 
-def _cut(step: Step, now: Now) -> Step:
-    """Trim unseen results of a context that the API has refused and no summary can make
-    fit."""
-    settings = now.settings
-    view = step.applied(now.messages)
-    most = settings.context_window - settings.output_reserve - settings.buffer
-    cut = cut_unseen(view, now.meter, most, recall=settings.recall)
-    texts = replacements(view, cut)
-    if texts and not step.compaction:
-        step = replace(step, failure=_TOO_LARGE, rested=True)
-    step = _measured(replace(step, texts={**step.texts, **texts}), now)
-    return replace(step, tokens_cleared=step.tokens_before - step.tokens_after)
-
-
-def _summarised(messages: Sequence[Message], now: Now) -> list[Message]:
-    """Use head_and_tail if the settings have a head or a tail, auto_compact if not."""
-    settings = now.settings
+def _summarised(
+    now: Now, messages: Sequence[Message], settings: Settings
+) -> list[Message]:
+    """Keep the newest exchanges, or else what the head and the tail hold in tokens."""
     if not settings.head_tokens and settings.tail_tokens is None:
         return auto_compact(
             messages,
@@ -456,4 +412,184 @@ def _summarised(messages: Sequence[Message], now: Now) -> list[Message]:
         unseen_tokens=room,
         whole=whole,
         persons=now.persons,
+    )
+
+
+def _unseen(now: Now, messages: Sequence[Message]) -> int:
+    """Estimate a prompt of what has to stay: the results that the model hasn't seen."""
+    return now.meter.estimate(messages[last_assistant(messages) + 1 :])
+
+
+def cut(now: Now, step: Step) -> Step:
+    """Make the context smaller without a model, if it has to be and no summary did it
+    (lesson 07).
+
+    In an emergency the messages, cut to size, take the place of a summary that failed.
+    If the API has refused the prompt and even that helps nothing, unseen results lose
+    their middle.
+    """
+    settings = now.settings
+    if not settings.enabled or not _is_urgent(now, step) or step.summary is not None:
+        return step
+    if step.failure:
+        name = step.archive or ""
+        shorten = truncating(step.failure, settings.summary_tokens)
+        by_hand = replace(now.asking(shorten), archive=lambda: name)
+        done = summarise(by_hand, replace(step, failure=None))
+        if done.summary is not None:
+            return replace(done, failure=step.failure, rested=step.rested)
+    if now.reason != "reactive":
+        return step
+    view = step.applied(now.messages)
+    most = settings.context_window - settings.output_reserve - settings.buffer
+    trimmed = cut_unseen(view, now.meter, most, recall=settings.recall)
+    texts = replacements(view, trimmed)
+    if texts and not step.failure:
+        step = replace(step, failure=_TOO_LARGE, rested=True)
+    return replace(step, texts={**step.texts, **texts}) if texts else step
+
+
+def _is_urgent(now: Now, step: Step) -> bool:
+    """Return whether the context has to become smaller, with a summary or without: the
+    API has refused the prompt, or it fills nearly all of the window."""
+    settings = now.settings
+    if now.reason != "auto":
+        return now.reason == "reactive"
+    is_past = step.tokens_before > settings.emergency_tokens
+    return settings.auto and settings.emergency_at is not None and is_past
+
+
+def _in_force(now: Now, step: Step) -> Settings:
+    return emergency(now.settings) if _is_urgent(now, step) else now.settings
+
+
+LAYERS: tuple[Layer, ...] = (clear, summarise, cut)
+"""The layers of the course's agent, in the order in which they act."""
+
+
+# -- a list of layers is an engine -----------------------------------------------------
+
+
+class Layers(tuple[Layer, ...]):
+    """An engine's layers in order. `print` says what runs, under DEFAULT.
+
+    >>> print(Layers([clear]).under(Settings(micro="trim")))
+    1. clear  always: leave 800 characters at each end of results of over 2,000
+    """
+
+    numbers: Mapping[str, Any] = {}
+
+    def under(self, settings: Settings) -> str:
+        """Say what runs under these settings, in words with the numbers in force."""
+        settings = _sized(settings, self.numbers)
+        width = max((len(engine_check.name(layer)) for layer in self), default=0)
+        return "\n".join(
+            f"{number}. {engine_check.name(layer):{width}}  {_words(layer, settings)}"
+            for number, layer in enumerate(self, 1)
+        )
+
+    def __str__(self) -> str:
+        return self.under(DEFAULT)
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """The engine of a list of layers. See `stacked`."""
+
+    layers: Layers
+
+    def __call__(self, now: Now) -> Step:
+        now = now.sized(**self.layers.numbers)
+        step = now.begun
+        for layer in self.layers:
+            if step is not now.so_far:
+                now = replace(now, so_far=step)
+            step = now.measured(engine_check.run_layer(layer, now, step))
+        return step
+
+
+def stacked(*layers: Layer, numbers: Mapping[str, Any] | None = None) -> Stack:
+    """Make an engine that lets each layer act on what those before it have made.
+
+    `numbers` are settings of one's own, as `Now.sized` takes them. Raises NoEngine for
+    a function that takes other arguments than a layer does.
+
+    >>> def tell(now: Now, step: Step) -> Step:
+    ...     print("about", step.tokens_after, "tokens")
+    ...     return step
+    >>> engine = stacked(clear, tell, summarise)
+    >>> _ = engine(Now([{"role": "user", "content": "Go."}], DEFAULT, meter=TokenMeter(),
+    ...                summarize=None, archive=None))
+    about 0 tokens
+    """
+    for layer in layers:
+        engine_check.check_layer(layer)
+    listed = Layers(layers)
+    listed.numbers = dict(numbers or {})
+    return Stack(listed)
+
+
+compact = stacked(*LAYERS)
+"""The course's engine. It clears old results, then compacts if the estimate is over the
+threshold or the reason says so."""
+
+
+def layers_under(engine: ContextEngine, settings: Settings) -> str:
+    """Say what an engine runs under these settings. Of a plain function nothing is
+    known but its name."""
+    if isinstance(engine, Stack):
+        return engine.layers.under(settings)
+    return f"{engine_check.name(engine)}: a plain function, which has no list of layers"
+
+
+def _words(layer: Layer, settings: Settings) -> str:
+    """Say what a layer does. One of somebody else's says it in its docstring."""
+    if not settings.enabled:
+        return "off"
+    if layer is clear:
+        return _clear_words(settings)
+    if layer is summarise:
+        return _summarise_words(settings)
+    if layer is cut:
+        return (
+            f"over {settings.emergency_tokens:,} tokens if a summary fails, or if the "
+            "API refuses the prompt: cut the messages to size without a model"
+        )
+    return (layer.__doc__ or "a plain function").strip().partition("\n")[0]
+
+
+def _clear_words(settings: Settings) -> str:
+    if settings.micro == "off":
+        return "off"
+    results = {
+        "clear": f"put placeholders in place of all but the newest {settings.keep_recent} "
+        f"results, if they have over {settings.min_chars} characters",
+        "truncate": f"cut results older than {settings.keep_messages} messages to "
+        f"{settings.max_result_chars} characters",
+        "trim": f"leave {settings.trim_keep} characters at each end of results of over "
+        f"{settings.trim_over:,}",
+    }[settings.micro]
+    is_cold = settings.clear_when == "cold"
+    when = (
+        f"after {settings.cache_ttl:,.0f} s without a request" if is_cold else "always"
+    )
+    least = settings.clear_at_least
+    return f"{when}: {results}" + (
+        f", {least:,} tokens or more at once" if least else ""
+    )
+
+
+def _summarise_words(settings: Settings) -> str:
+    when = f"over {settings.threshold_tokens:,} tokens, or " if settings.auto else ""
+    exchanges = settings.keep_exchanges
+    tail = settings.tail_tokens
+    stays = [
+        f"a head of {settings.head_tokens:,} tokens" if settings.head_tokens else "",
+        f"the newest {tail:,} tokens" if tail is not None else "",
+        f"the newest {exchanges} exchanges" if exchanges and tail is None else "",
+    ]
+    rest = " and ".join(filter(None, stays)) or "what the model hasn't seen"
+    return (
+        f"{when}when asked: archive everything, then put a summary of about "
+        f"{settings.summary_tokens:,} tokens in place of all but {rest}"
     )

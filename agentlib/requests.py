@@ -1,10 +1,15 @@
-"""Build a request with its cache markers, send it, and take in the reply."""
+"""Build a request with its cache markers, send it, and take in the reply.
+
+This is the one place that knows how a client fails. Whoever asks a model here meets two
+failures, `TooLong` and `ModelFailed`, and the client's own error in them.
+"""
 
 import math
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from agentlib.messages import THINKING, Block, Message, blocks
+from agentlib.refusals import excess
 from agentlib.replies import received
 
 if TYPE_CHECKING:
@@ -56,6 +61,19 @@ def _marked(message: Message) -> Message:
     return {**message, "content": [*rest, {**last, "cache_control": _CACHE_MARK}]}
 
 
+class ModelFailed(Exception):
+    """The client raised something in place of a reply."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(f"{error!s:.500}")
+        self.error = error
+        """What the client raised."""
+
+
+class TooLong(ModelFailed):
+    """The API refused the request for its size."""
+
+
 def send(
     client: "anthropic.Anthropic", request: dict[str, Any]
 ) -> "anthropic.types.Message":
@@ -75,6 +93,11 @@ def reply_to(
     `replies.received`.
 
     `taken`: ids of earlier calls. `most`: characters of a reply that a later request
-    could still hold.
+    could still hold. Raises TooLong or ModelFailed, whichever client it is. Ctrl-C and
+    errors of this code pass through.
     """
-    return received(send(client, request).to_dict(warnings=False), taken, most)
+    try:
+        reply = send(client, request)
+    except Exception as error:
+        raise (TooLong if excess(error) else ModelFailed)(error) from error
+    return received(reply.to_dict(warnings=False), taken, most)

@@ -3,8 +3,7 @@ whole.
 
 Viewers made for Claude Code's files open these, and one reader serves both. A full
 disk, Ctrl-C, a kill and a torn last line leave everything readable that was on disk
-before. See `transcripts` for what each line means
-to a session.
+before. See `transcripts` for the meaning of each line.
 """
 
 import json
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
 
-from agentlib.messages import Message
+from agentlib.messages import Block, Message
 from agentlib.replies import counts
 from agentlib.step import Outcome, Step
 
@@ -229,6 +228,7 @@ def micro_line(step: Step) -> Line:
         "tokensSaved": step.tokens_cleared,
         "compactedToolIds": list(step.cleared),
         "replacements": dict(step.texts),
+        **({"inputs": dict(step.inputs)} if step.inputs else {}),
         "settled": step.settled,
     }
     return _system(MICRO, "Context microcompacted", microcompactMetadata=details)
@@ -271,29 +271,54 @@ def _system(subtype: str, content: str, **more: Any) -> Line:
 # -- records made from lines -----------------------------------------------------------
 
 
-class _Beginning:
-    """A field that keeps a list and its length, and returns what was in the list then.
+def replacements(details: Line) -> tuple[dict[str, str], dict[str, Block]]:
+    """Return the new texts of results and the new inputs of calls from the details of a
+    clearing's line.
 
-    Contexts of a session mostly grow at their end. If each request had a list of its
-    own, a session of 16,000 requests would need gigabytes.
+    In older files an input is JSON, and its key ends with " input".
+    """
+    texts: dict[str, str] = {}
+    inputs: dict[str, Block] = dict(details.get("inputs") or {})
+    replaced: dict[str, str] = details.get("replacements") or {}
+    for name, text in replaced.items():
+        if name.endswith(" input"):
+            inputs[name.removesuffix(" input")] = json.loads(text)
+        else:
+            texts[name] = text
+    return texts, inputs
+
+
+@dataclass(frozen=True, eq=False)
+class Prefix:
+    """The first `size` messages of a list that only grows at its end.
+
+    Requests of a session mostly share such a list. If each had one of its own, a
+    session of 16,000 requests would need gigabytes.
+
+    >>> context = [{"role": "user", "content": "Hello."}]
+    >>> sent = Prefix(context, len(context))
+    >>> context.append({"role": "assistant", "content": "Yes?"})
+    >>> sent.messages()
+    [{'role': 'user', 'content': 'Hello.'}]
     """
 
-    def __get__(self, owner: Any, kind: type | None = None) -> list[Message]:
-        if owner is None:
-            raise AttributeError("a field without a default")
-        messages, size = owner.__dict__["context"]
-        return messages[:size]
+    growing: list[Message]
+    size: int
 
-    def __set__(self, owner: Any, messages: list[Message]) -> None:
-        owner.__dict__["context"] = messages, len(messages)
+    def messages(self) -> list[Message]:
+        """Return these messages as a new list."""
+        return self.growing[: self.size]
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the messages, and not how far the two lists have grown since."""
+        return isinstance(other, Prefix) and self.messages() == other.messages()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """One request as it was sent, and its reply."""
 
-    context: _Beginning = _Beginning()
-    """The messages that were sent. Give a list that only grows at its end."""
+    sent: Prefix
     usage: Mapping[str, Any]
     reply: Message
     at: float
@@ -302,9 +327,14 @@ class Request:
     """Length of the history when it was sent."""
     stop_reason: str = "end_turn"
 
+    @property
+    def context(self) -> list[Message]:
+        """The messages that were sent."""
+        return self.sent.messages()
+
 
 @dataclass(frozen=True, kw_only=True)
-class Compaction:
+class CompactionRecord:
     """One compaction, carried out or failed."""
 
     trigger: str
@@ -334,10 +364,10 @@ def kept_uuids(boundary: Line) -> set[str]:
     return set(messages.get("uuids", []))
 
 
-def compaction(line: Line, message: Message | None, seen: int) -> Compaction:
+def compaction(line: Line, message: Message | None, seen: int) -> CompactionRecord:
     """Make the record of a compaction from its first line and its summary message."""
     details = line["compactMetadata"]
-    return Compaction(
+    return CompactionRecord(
         trigger=details["trigger"],
         message=message,
         failure=details.get("failure"),

@@ -77,6 +77,11 @@ def own_price(model: str, price: str, *, instead: bool = False) -> None:
     >>> dollars({"input_tokens": 1_000_000, "output_tokens": 1_000_000}, "tiny")
     2.5
     """
+    _own[model] = {**_own_facts(price), "instead": instead}
+
+
+def _own_facts(price: str) -> dict[str, Any]:
+    """Read "IN,OUT" or "IN,OUT,READ,WRITE" as the facts of a model."""
     amounts = price.split(",")
     if len(amounts) not in (2, 3, 4) or not all(
         re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*", n) for n in amounts
@@ -90,7 +95,7 @@ def own_price(model: str, price: str, *, instead: bool = False) -> None:
     own |= dict(zip(("cache_read", "cache_write_5m"), cached, strict=False))
     if len(cached) == 2:
         own["cache_write_1h"] = _HOUR_TO_SHORT * cached[1]
-    _own[model] = {**own, "instead": instead}
+    return own
 
 
 @contextmanager
@@ -136,15 +141,16 @@ _ENDINGS = re.compile(
 """What stands behind it: a date, a version, and how much of the window is used."""
 
 
-def model_facts(model: str) -> dict[str, Any]:
+def model_facts(model: str, price: str | None = None) -> dict[str, Any]:
     """Return prices (USD per million tokens) and sizes of a model.
 
     A name with a date, or of another service, finds its model by `listed_name`. A price
-    of one's own counts if the file has none. Raises NoPrice, which is a ValueError.
+    of one's own counts if the file has none. That is `price`, as `own_price` takes it,
+    or else the one that `own_price` has taken. Raises NoPrice, which is a ValueError.
     """
     models = price_list()["models"]
-    own = _own.get(model)
-    if own and own["instead"]:
+    own = _own_facts(price) if price else _own.get(model)
+    if own and own.get("instead"):
         return own
     facts = models.get(model) or models.get(listed_name(model)) or own
     if facts is None:
@@ -152,13 +158,16 @@ def model_facts(model: str) -> dict[str, Any]:
     return facts
 
 
-def rates(model: str, prompt_tokens: int = 0) -> dict[str, float]:
+def rates(
+    model: str, prompt_tokens: int = 0, price: str | None = None
+) -> dict[str, float]:
     """Return USD per million tokens by kind, for a request with a prompt of so many
     tokens.
 
     If the model has a tier for long prompts, its rates hold for the whole request.
+    `price` is that of `model_facts`.
     """
-    facts = model_facts(model)
+    facts = model_facts(model, price)
     tier = facts.get("long_prompt")
     return tier if tier and prompt_tokens > tier["above"] else facts
 

@@ -1,20 +1,24 @@
 """What the layers did before one request, said once: which texts, which messages, which
 summary."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
 from agentlib.messages import (
+    ANSWERED,
     THINKING,
+    Block,
     Message,
     blocks,
     changes,
     last_assistant,
     of_type,
     results,
+    waiting,
     with_results,
+    words,
 )
 
 Reason = Literal["auto", "manual", "reactive"]
@@ -43,8 +47,9 @@ class Step:
     """
 
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """tool_use id -> the new text of that result. With `messages.INPUT`: a call's new
-    input."""
+    """tool_use id -> the new text of that result."""
+    inputs: Mapping[str, Block] = field(default_factory=dict[str, Block])
+    """tool_use id -> the new input of that call."""
     kept: tuple[int, ...] = ()
     """After a compaction: the indexes of the messages that stay."""
     summary: Message | None = None
@@ -82,8 +87,17 @@ class Step:
 
     @property
     def cleared(self) -> tuple[str, ...]:
-        """Ids of the results that were cleared, truncated or trimmed."""
-        return tuple(self.texts)
+        """Ids of the results that were cleared, truncated or trimmed, and of the calls
+        with another input."""
+        return (*self.texts, *self.inputs)
+
+    def is_like(self, other: "Step") -> bool:
+        """Return whether another step, made from this one, has the same content."""
+        return (
+            self.texts is other.texts
+            and self.inputs is other.inputs
+            and self.summary is other.summary
+        )
 
     def applied(self, messages: Sequence[Message]) -> list[Message]:
         """Return the context that this step makes of the messages it was made for.
@@ -97,7 +111,9 @@ class Step:
         >>> [message["content"] for message in step.applied(said)]
         ['a', 'b and c', 'd']
         """
-        view = with_results(messages, self.texts) if self.texts else list(messages)
+        if not self.cleared and self.summary is None:
+            return list(messages)
+        view = with_results(messages, self.texts, self.inputs)
         if self.summary is not None:
             place = summary_place(self.kept)
             view = [view[index] for index in self.kept]
@@ -137,9 +153,9 @@ def clearing(messages: Sequence[Message], view: Sequence[Message]) -> Step | Non
     old = results(messages)
     new = results(view)
     texts = {
-        name: result["content"]
+        name: result.get("content", "")
         for name, result in new.items()
-        if name in old and result["content"] != old[name]["content"]
+        if name in old and result.get("content") != old[name].get("content")
     }
     return Step(texts=texts) if with_results(messages, texts) == [*view] else None
 
@@ -185,6 +201,42 @@ def _found(some: Sequence[Message], messages: Sequence[Message]) -> list[int] | 
         places.append(place)
         start = place + 1
     return places
+
+
+def stand_for(
+    messages: Sequence[Message],
+    kept: Sequence[int],
+    summary: Message,
+    persons: Collection[str] | None = None,
+) -> Message:
+    """Return a summary's message as it can stand for all messages but the kept ones.
+
+    The person's words that still wait for an answer and are not kept get a block each
+    behind the summary. If the answer to words that are kept goes, the message says that
+    they were answered. `kept`: indexes, in order. `persons`: as in `messages.waiting`.
+
+    >>> said = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "Wait."},
+    ...         {"role": "user", "content": "And?"}]
+    >>> summary = {"role": "user", "content": "[Conversation compressed. Transcript: t]"}
+    >>> [block["text"] for block in stand_for(said, [], summary)["content"]]
+    ['[Conversation compressed. Transcript: t]', 'And?']
+    """
+    open_words = waiting(messages, persons)
+    stay = [messages[i] for i in kept]
+    told = {text for message in stay for text in words(message, persons)}
+    gone = [text for i, text in open_words if i not in kept]
+    joined = "\n\n".join(text for text in gone if text not in told)
+    first, *others = blocks(summary)
+    if len(gone) > 1:  # an engine may have put them there by itself, all in one
+        others = [block for block in others if block.get("text") != joined]
+    there = [block.get("text") for block in [first, *others]]
+    others += [{"type": "text", "text": text} for text in gone if text not in there]
+    view = [*stay]
+    view.insert(summary_place(kept), {**summary, "content": [first, *others]})
+    if len(waiting(view, persons)) > len(open_words):
+        others.insert(0, {"type": "text", "text": ANSWERED})
+    content = [first, *others]
+    return summary if content == blocks(summary) else {**summary, "content": content}
 
 
 def summary_place(kept: Sequence[int]) -> int:

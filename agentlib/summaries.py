@@ -10,11 +10,12 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from agentlib.auto_compact import Summarize, SummaryFailed, summarizer, summary_prompt
+from agentlib.breaker import Breaker
 from agentlib.estimation import TokenMeter
 from agentlib.hooks import Hooks, gated, hooked, recent_files, room_to_restore
 from agentlib.messages import Block, Message, asks_for_summary, blocks
 from agentlib.own_notes import memory_first
-from agentlib.recovery import Breaker, with_less
+from agentlib.recovery import with_less
 from agentlib.requests import LONGEST_REPLY
 from agentlib.settings import Settings
 

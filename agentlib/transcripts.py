@@ -26,7 +26,7 @@ from agentlib.messages import (
     result_text,
 )
 from agentlib.session_extras import Extras
-from agentlib.session_file import Compaction, Line, Request
+from agentlib.session_file import CompactionRecord, Line, Prefix, Request
 from agentlib.session_lock import Hold, hold
 from agentlib.settings import Settings
 from agentlib.step import Step, answered, in_place_of, summary_place
@@ -50,7 +50,7 @@ class Session:
     history: list[Message] = field(default_factory=list[Message])
     context: list[Message] = field(default_factory=list[Message])
     requests: list[Request] = field(default_factory=list[Request])
-    compactions: list[Compaction] = field(default_factory=list[Compaction])
+    compactions: list[CompactionRecord] = field(default_factory=list[CompactionRecord])
     extras: Extras = field(default_factory=Extras)
     """What the lines say beside the conversation."""
     skipped: list[str] = field(default_factory=list[str])
@@ -217,7 +217,7 @@ class Session:
 
     def take(self, step: Step, *, at: float) -> None:
         """Note how a step changed the context."""
-        if step.texts:
+        if step.cleared:
             self.note(at, file.micro_line(step))
         if step.compaction:
             kept = [self.ids[i] for i in step.kept]
@@ -284,7 +284,7 @@ class Session:
         content = messages.whole(reply["content"])
         message: Message = {"role": "assistant", "content": content}
         request = Request(
-            context=self._sent_now(),
+            sent=self._sent_now(),
             usage=replies.counts(reply.get("usage")),
             reply=message,
             at=file.seconds(line["timestamp"]),
@@ -299,15 +299,15 @@ class Session:
         self.settled = line.get("settled", self.settled)
         self._add(message, line)
 
-    def _sent_now(self) -> list[Message]:
-        """Return the context as a list that it shares with earlier requests, if it
+    def _sent_now(self) -> Prefix:
+        """Return the context, in a list that it shares with earlier requests if it
         begins like theirs."""
         size = len(self._sent)
         if self.context[:size] == self._sent:
             self._sent += self.context[size:]
         else:
             self._sent = list(self.context)
-        return self._sent
+        return Prefix(self._sent, len(self._sent))
 
     def _add(self, message: Message, line: Line) -> None:
         is_person = message["role"] == "user" and not line.get("isMeta")
@@ -333,7 +333,8 @@ class Session:
 
     def _fold_micro(self, line: Line) -> None:
         details = line["microcompactMetadata"]
-        step = Step(texts=details.get("replacements") or {})
+        texts, inputs = file.replacements(details)
+        step = Step(texts=texts, inputs=inputs)
         self.context = step.applied(self.context)
         self.changed = True
         self.settled = details.get("settled") or 0

@@ -1,8 +1,11 @@
 """See what a compaction would do, and take the last one back."""
 
+from dataclasses import replace
+
+from agentlib.around import Around
 from agentlib.engine_check import run_engine
 from agentlib.loop import Agent
-from agentlib.pipeline import Now
+from agentlib.pipeline import moment
 from agentlib.session_extras import context_before, note_undo
 from agentlib.step import Step
 
@@ -10,20 +13,16 @@ from agentlib.step import Step
 def preview(agent: Agent) -> Step:
     """Return what `agent.compact_now` would do, with a stand-in for the summary. Asks
     no model, notes nothing."""
-    session = agent.session
-    return run_engine(
-        agent.engine,
-        Now(
-            session.context,
-            agent.settings,
-            meter=agent.meter,
-            summarize=lambda messages, focus: "…",
-            archive=lambda: "",
-            reason="manual",
-            settled=session.settled,
-            persons=session.persons,
-        ),
+    engine = agent.engine
+    now = moment(
+        agent.session,
+        agent.settings,
+        meter=agent.meter,
+        summarize=lambda messages, focus: "…",
+        reason="manual",
     )
+    bare = engine.engine if isinstance(engine, Around) else engine
+    return run_engine(bare, replace(now, archive=lambda: ""))
 
 
 def undo(agent: Agent) -> None:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentlib.messages import Message, blocks
-from agentlib.session_file import Compaction
+from agentlib.session_file import CompactionRecord
 from agentlib.transcripts import Session
 from windtunnel.tasks.scenarios import Scenario
 
@@ -44,7 +44,9 @@ def places(session: Session, texts: Mapping[str, str]) -> dict[str, list[str]]:
     return found
 
 
-def _compacted(session: Session) -> Iterator[tuple[Compaction, Sequence[Message]]]:
+def _compacted(
+    session: Session,
+) -> Iterator[tuple[CompactionRecord, Sequence[Message]]]:
     """Yield each compaction that succeeded, and the context of the request that
     followed."""
     for compaction in session.compactions:

@@ -191,6 +191,6 @@ from agentlib.auto_compact import SummaryFailed, harmless, summary_message, summ
 from agentlib.estimation import estimate_text
 from agentlib.head_and_tail import handoff_prompt
 from agentlib.messages import exchanges, last_assistant
-from agentlib.own_notes import spoken_lines
+from agentlib.recovery import spoken_lines
 """
 """Whatever `compact` and its helpers may need. The file keeps those that they use."""

@@ -12,7 +12,7 @@ from agentlib.head_and_tail import handoff_prompt
 from agentlib.messages import SUMMARY_END, SUMMARY_HEADER, blocks, exchanges
 from agentlib.messages import is_summary, last_assistant, of_type, tool_names
 from agentlib.messages import with_results
-from agentlib.own_notes import spoken_lines
+from agentlib.recovery import spoken_lines
 from agentlib.tools import result
 
 

@@ -23,7 +23,7 @@ from agentlib.messages import (
 from agentlib.micro_compact import trim_results
 from agentlib.settings import Settings
 from agentlib.spending import Usage
-from agentlib.step import Outcome, summary_place
+from agentlib.step import Outcome, Step, summary_place
 from agentlib.transcripts import Session
 from offline_api.cache import LONG, SHORT, Bill, Part, PromptCache
 from session_report.frames import Frame, repeated_at
@@ -114,8 +114,9 @@ class _Biller:
     def summary(self, frame: Frame) -> Usage:
         """Bill the request for the summary that stands in the frame."""
         # Results that only the tail split were whole when the summary was asked for.
-        replaced = frame.step.texts if frame.step.tokens_cleared else dict[str, str]()
-        messages = _shown(with_results(frame.before, replaced), frame)
+        step = frame.step if frame.step.tokens_cleared else Step()
+        before = with_results(frame.before, step.texts, step.inputs)
+        messages = _shown(before, frame)
         bill = self._bill(messages, frame.request.at, last=(_SUMMARY_PROMPT,))
         texts = (
             summary_text(m) for m in frame.context if any(map(is_summary, blocks(m)))

@@ -548,7 +548,7 @@ def _unsent(event: _Event, session: Session) -> file.Request:
     """Make the request of a reply that was aborted, which no later prompt has."""
     reply, *_ = _exchange(event)
     return file.Request(
-        context=list(session.context),
+        sent=file.Prefix(list(session.context), len(session.context)),
         usage=reply["message"]["usage"],
         reply={"role": "assistant", "content": reply["message"]["content"]},
         at=event.at,

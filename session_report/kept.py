@@ -38,7 +38,7 @@ from typing import Any, cast
 
 from agentlib.auto_compact import summary_text
 from agentlib.messages import PUT_BACK, Message, blocks, result_text
-from agentlib.session_file import Compaction
+from agentlib.session_file import CompactionRecord
 from agentlib.transcripts import Session
 from session_report import load
 from session_report.gathered import Recorded, is_programs
@@ -196,7 +196,7 @@ def measured(path: Path) -> list[Compacted]:
     return compacted(load(path))
 
 
-def summary_of(compaction: Compaction) -> str:
+def summary_of(compaction: CompactionRecord) -> str:
     """Return a summary as it is searched: without its frame and what was put back."""
     text = summary_text(compaction.message) if compaction.message else ""
     text = _HEAD.sub("", text.partition(PUT_BACK)[0].replace("\r", ""))
@@ -295,7 +295,9 @@ class _Talk:
         return [text for _, text in sorted(found)]
 
 
-def _items(talk: _Talk, start: int, compaction: Compaction) -> dict[str, list[str]]:
+def _items(
+    talk: _Talk, start: int, compaction: CompactionRecord
+) -> dict[str, list[str]]:
     """Return the texts of each kind that a compaction replaced."""
     end = compaction.seen
     session = talk.session
@@ -334,7 +336,7 @@ def _once(texts: Iterator[str] | Sequence[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _stayed(talk: "_Talk", compaction: Compaction) -> set[int]:
+def _stayed(talk: "_Talk", compaction: CompactionRecord) -> set[int]:
     """Return the ids of the blocks that the first prompt after a compaction still
     has."""
     place = bisect_right(talk.places, compaction.seen - 1)

@@ -65,7 +65,7 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
     again = set[int]()
     counted = list[Need]()
     for frame in frames:
-        if frame.compaction or frame.step.texts:
+        if frame.compaction or frame.step.cleared:
             again = set[int]()
         lost = lost_quotes(frame.session, frame.turn, frame.context)
         sources = {q.source: q.tokens for quotes in lost for q in quotes}

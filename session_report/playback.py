@@ -8,12 +8,13 @@ have done differently.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
 from agentlib.auto_compact import SummaryFailed, summary_text
+from agentlib.breaker import breaker
 from agentlib.engine_check import run_engine
 from agentlib.estimation import estimate_text, new_meter, prompt_tokens
 from agentlib.hooks import (
@@ -33,10 +34,9 @@ from agentlib.messages import (
     blocks,
     result_text,
 )
-from agentlib.pipeline import ContextEngine, Now, compact
-from agentlib.recovery import breaker
+from agentlib.pipeline import ContextEngine, compact, moment
 from agentlib.session_file import (
-    Compaction,
+    CompactionRecord,
     Request,
     compaction,
     compaction_lines,
@@ -102,7 +102,7 @@ class _Replay:
         self.changed = False
         self.as_recorded = True
         self.summary_request = 0
-        self.tried: list[Compaction] = []
+        self.tried: list[CompactionRecord] = []
 
     def frames(self) -> Iterator[Frame]:
         compactions = self.session.compactions
@@ -133,7 +133,7 @@ class _Replay:
             self.view = self.view + arrived
             self.before = self.before + arrived
             self.seen = event.seen
-            if isinstance(event, Compaction):
+            if isinstance(event, CompactionRecord):
                 by_hand_step = self._compact("manual", event.focus, event, event, turn)
                 continue
             focus = (
@@ -165,24 +165,27 @@ class _Replay:
         self,
         reason: Reason,
         focus: str,
-        event: Request | Compaction,
-        recorded: Compaction | None,
+        event: Request | CompactionRecord,
+        recorded: CompactionRecord | None,
         turn: int,
     ) -> Step:
         """Run the layers on the view. `recorded`: the compaction of the recording at
         this place."""
         state = breaker(self.tried, self.session.requests[:turn], self.settings)
-        now = Now(
-            self.view,
+        now = moment(
+            self.session,
             self.settings if reason == "manual" else state.in_force(self.settings),
             meter=self.meter,
             summarize=partial(self._summary, recorded),
-            archive=lambda: recorded.archive if recorded else "stand-in",
             reason=reason,
             focus=focus,
-            settled=self.settled,
             idle=self._idle(event.at),
-            persons=self.session.persons,
+        )
+        now = replace(
+            now,
+            messages=self.view,
+            settled=self.settled,
+            archive=lambda: recorded.archive if recorded else "stand-in",
         )
         step = run_engine(self.engine, now)
         if recorded and recorded.message:
@@ -194,7 +197,7 @@ class _Replay:
             )
         compacted = step.compaction not in (None, Outcome.FAILED)
         self.whole = (self.view, event.seen) if compacted else self.whole
-        self.changed |= bool(step.texts) or compacted
+        self.changed |= bool(step.cleared) or compacted
         if step.compaction:
             usages = recorded.usage if recorded else ()
             self.summary_request = max(map(prompt_tokens, usages), default=0)
@@ -212,7 +215,7 @@ class _Replay:
         )
 
     def _summary(
-        self, recorded: Compaction | None, messages: Sequence[Message], focus: str
+        self, recorded: CompactionRecord | None, messages: Sequence[Message], focus: str
     ) -> str:
         if recorded and recorded.failure:
             raise SummaryFailed(recorded.failure)
@@ -286,7 +289,7 @@ class _Replay:
         return frame
 
 
-def compactions_of(step: Step, at: float, seen: int) -> list[Compaction]:
+def compactions_of(step: Step, at: float, seen: int) -> list[CompactionRecord]:
     """List the record of a step's compaction, as reading its lines would give it."""
     if not step.compaction:
         return []
@@ -301,7 +304,7 @@ def _is_shrunk(request: Request, weight: int) -> bool:
     return 0 < prompt_tokens(request.usage) < _SHRUNK * weight
 
 
-def _is_by_hand(compaction: Compaction, session: Session) -> bool:
+def _is_by_hand(compaction: CompactionRecord, session: Session) -> bool:
     """Tell whether the person asked for it, and not the model by its tool."""
     history = session.history[: compaction.seen]
     return compaction.trigger == "manual" and requested_focus(history) is None

@@ -268,7 +268,7 @@ def _price_again(
     writing = "cache_write_1h" if ttl == LONG else "cache_write_5m"
     for frame, more in zip(frames, tokens, strict=True):
         rate = rates(model, frame.prompt_tokens)
-        carried = 0 if frame.compaction or frame.step.texts else carried
+        carried = 0 if frame.compaction or frame.step.cleared else carried
         read = carried + (frame.prompt_tokens if more else 0)
         price += rate["cache_read"] * read + rate[writing] * more
         carried += more

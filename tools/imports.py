@@ -58,6 +58,7 @@ MOVED |= {
     "agentlib.recovery.memory_first": "agentlib.own_notes.memory_first",
     "agentlib.recovery.or_else": "agentlib.summaries.or_else",
     "agentlib.recovery.spoken_lines": "agentlib.own_notes.spoken_lines",
+    "agentlib.session_file.Compaction": "agentlib.session_file.CompactionRecord",
     "agentlib.session_file.SessionInUse": "agentlib.session_lock.SessionInUse",
     "agentlib.session_file.hold": "agentlib.session_lock.hold",
     "agentlib.transcripts.INTERRUPTED": "agentlib.messages.INTERRUPTED",
@@ -101,7 +102,7 @@ def _renamed_statement(found: re.Match[str]) -> str:
         moved.setdefault(package, []).append(
             new if new == shown else f"{new} as {shown}"
         )
-    if [*moved] == [module]:
+    if moved == {module: listed}:
         return found[0]
     lines = [_statement(package, names) for package, names in moved.items()]
     lines[0] += comment or ""

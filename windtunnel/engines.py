@@ -6,7 +6,6 @@ judges it. It is built from the layers, and only its own mechanism differs from 
 course's agent. Its docstring says who does it, and what it is good for.
 """
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,7 +24,7 @@ from agentlib.auto_compact import (
 )
 from agentlib.estimation import TokenMeter, estimate_text, message_tokens
 from agentlib.hooks import Hooks, hooked
-from agentlib.messages import INPUT, PLACEHOLDER, Block, Message
+from agentlib.messages import PLACEHOLDER, Block, Message
 from agentlib.micro_compact import micro_compact
 from agentlib.pipeline import ContextEngine, Now
 from agentlib.recovery import truncating
@@ -233,12 +232,12 @@ def short_arguments(now: Now) -> Step:
             f"{value[:kept]}... [{gone} characters of this argument are left out here]"
         )
 
-    new = dict[str, str]()
+    new = dict[str, Block]()
     for call, _ in seen(now.messages)[: -now.settings.keep_recent or None]:
         short = {name: cut(value) for name, value in call["input"].items()}
         if short != call["input"]:
-            new[call["id"] + INPUT] = json.dumps(short)
-    return now.with_texts(new)
+            new[call["id"]] = short
+    return now.with_texts({}, new)
 
 
 @engine("clears results")

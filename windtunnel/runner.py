@@ -433,7 +433,7 @@ class _Work:
 
     def _turns(self, prompt: str | None, most: int) -> None:
         stop = self.parts.get("stop")
-        for turn in self._agent().run(prompt, most):
+        for turn in agent_loop.turns(self._agent(), prompt, most):
             self.run.rounds.append(turn)
             self.run.usages += turn.usages
             self.run.ended = stop(self.session) if stop else ""
@@ -452,7 +452,7 @@ class _Work:
         return step
 
     def _agent(self) -> agent_loop.Agent:
-        return agent_loop.Agent(
+        return agent_loop.equipped(
             self.client,
             self.workspace,
             self.session,
@@ -508,7 +508,7 @@ class _Work:
         session.show(messages)
         has_layers = bool(self.parts.keys() & LAYERS)
         if has_layers:
-            self.run.usages += self._agent().prepare(self._now()).usage
+            self.run.usages += self._agent().context(self._now()).usage
             messages[:] = session.context
         sent = {"model": self.model, "system": session.system, "tools": session.tools}
         sent |= {"messages": messages, "max_tokens": ANSWER}

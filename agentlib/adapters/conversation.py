@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 
 from agentlib import (
     auto_compact,
+    breaker,
     estimation,
     pipeline,
     presets,
@@ -42,6 +43,7 @@ from agentlib.engine_check import check_engine, run_engine
 from agentlib.events import Event
 from agentlib.messages import Message
 from agentlib.own_notes import memory_first
+from agentlib.refusals import excess
 from agentlib.requests import LONGEST_REPLY
 from agentlib.settings import Settings
 from agentlib.step import Step
@@ -186,17 +188,16 @@ class Conversations(Writer):
         meter = estimation.new_meter(self.settings.estimator, len(base()) + len(system))
         for sent in session.requests:
             meter.observe(sent.context, sent.usage)
-        rest = recovery.breaker(session.compactions, session.requests, self.settings)
+        rest = breaker.breaker(session.compactions, session.requests, self.settings)
         asking = self._asking(thread, ask, bills)
-        now = pipeline.Now(
-            list(session.context),
+        now = pipeline.moment(
+            session,
             rest.in_force(self.settings),
             meter=meter,
             summarize=through(self._parts(rest, meter), asking),
-            archive=session.archive,
             reason=self.reason,
-            persons=self._persons(thread),
         )
+        now = replace(now, persons=self._persons(thread), settled=0)
         try:
             made = run_engine(self.engine, now)
             if self.is_cut and made.failure and made.summary is None:
@@ -238,7 +239,7 @@ class Conversations(Writer):
             except self.passing:
                 raise
             except Exception as error:  # whatever a framework raises, its agent goes on
-                is_size = any(map(auto_compact.excess, _chain(error)))
+                is_size = any(map(excess, _chain(error)))
                 failure = (
                     auto_compact.SummaryTooLong
                     if is_size
@@ -250,9 +251,7 @@ class Conversations(Writer):
 
         return summarize
 
-    def _parts(
-        self, rest: recovery.Breaker, meter: estimation.TokenMeter
-    ) -> list[Part]:
+    def _parts(self, rest: breaker.Breaker, meter: estimation.TokenMeter) -> list[Part]:
         """List what our own loop puts around the call, too."""
         settings = self.settings
 

@@ -123,7 +123,7 @@ class Record:
         digest = thread.digest
         path = place.known
         before = path[-1] if path else None
-        made = Point(before, digest, step if step.texts or step.compaction else None)
+        made = Point(before, digest, step if step.cleared or step.compaction else None)
         with self._lock:
             is_new = before is None or before.digest != digest or made.step is not None
             if not is_new:
@@ -202,8 +202,11 @@ def _step(noted: dict[str, Any]) -> Step:
     """Make a decision of what a file has of it. Raises an error for anything else."""
     kept = tuple(map(int, noted["kept"]))
     usage = tuple(map(dict, noted["usage"]))
-    texts = {str(name): str(text) for name, text in noted["texts"].items()}
-    whole: dict[str, Any] = {**noted, "kept": kept, "usage": usage, "texts": texts}
+    given = {str(name): str(text) for name, text in noted["texts"].items()}
+    inputs: Any = noted.get("inputs")
+    texts, inputs = file.replacements({"replacements": given, "inputs": inputs})
+    whole: dict[str, Any] = {**noted, "kept": kept, "usage": usage}
+    whole |= {"texts": texts, "inputs": inputs}
     step = Step(**whole)
     if step.summary is not None and not is_content(step.summary["content"]):
         raise ValueError("a summary without words")

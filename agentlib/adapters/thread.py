@@ -152,7 +152,7 @@ class Thread:
             return
         self.session.stamp += str((step.usage, summary))
         self.session.take(step, at=self._at)
-        self.is_changed = self.is_changed or bool(step.texts or step.summary)
+        self.is_changed = self.is_changed or bool(step.cleared or step.summary)
 
     def system_texts(self) -> Iterator[str]:
         """Yield the texts of the system messages, which have a weight, too."""

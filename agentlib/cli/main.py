@@ -26,8 +26,14 @@ from agentlib.cli.kept_files import Before
 from agentlib.cli.program import typed
 from agentlib.cli.working_copy import copy_folder
 from agentlib.keep_alive import repeat
-from agentlib.live import live_client, live_notice, model_id, served_window
-from agentlib.loop import Agent
+from agentlib.live import (
+    live_client,
+    live_notice,
+    model_id,
+    served_window,
+    take_price,
+)
+from agentlib.loop import Agent, equipped, turns
 from agentlib.session_extras import note_kept
 from agentlib.session_file import SETTINGS
 from agentlib.session_lock import Hold, hold
@@ -204,7 +210,14 @@ class Terminal:
             click.echo(render.plain(text))
 
         if live:
-            self.client = live_client(env, max_usd=cap, say=str, warn=warn)
+            self.client = live_client(
+                env,
+                model=self.model,
+                price=arguments.price,
+                max_usd=cap,
+                say=str,
+                warn=warn,
+            )
         else:
             from offline_api import client
 
@@ -275,7 +288,7 @@ class Terminal:
 
     def agent(self) -> Agent:
         """Make the agent for the next line. That alone writes nothing."""
-        return Agent(
+        return equipped(
             self.client,
             self.workspace,
             self.session,
@@ -432,7 +445,7 @@ class Terminal:
         agent = self.agent()
         match name:
             case None:
-                for turn in agent.run(line):
+                for turn in turns(agent, line):
                     yield from render.turn_lines(turn)
             case "compact" | "compress" if rest == "preview":
                 yield from render.preview_lines(agent)
@@ -449,7 +462,10 @@ class Terminal:
                 yield from render.window_lines(agent)
             case "model":
                 if rest:
-                    yield render.plain(notice(rest, self.arguments))
+                    arguments = self.arguments
+                    yield render.plain(notice(rest, arguments))
+                    if arguments.live:
+                        take_price(rest, arguments.price, env=arguments.env)
                     self.model = rest
                 yield f"[model: {render.plain(self.model)}]"
             case "new":

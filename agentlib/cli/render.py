@@ -104,7 +104,7 @@ def step_lines(step: Step) -> Iterator[str]:
     before = step.tokens_before
     after_micro = step.tokens_before - step.tokens_cleared
     if step.tokens_cleared:
-        text = f"results shortened: {len(step.texts):,}; {before:,} -> {after_micro:,} tokens"
+        text = f"results shortened: {len(step.cleared):,}; {before:,} -> {after_micro:,} tokens"
         yield click.style(f"[micro_compact: {text}]", dim=True)
     if not step.compaction and step.reason == "auto":
         return
@@ -116,7 +116,7 @@ def step_lines(step: Step) -> Iterator[str]:
     if not step.compaction:
         yield "[nothing to compact yet: the newest exchanges stay as they are]"
     elif step.compaction == Outcome.FAILED:
-        note = "" if step.texts else "; nothing was changed"
+        note = "" if step.cleared else "; nothing was changed"
         yield f"[compaction failed: {plain(step.failure or '')}{note}]"
     else:
         if step.failure:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ipywidgets import HTML
 
-from agentlib.pipeline import ContextEngine, compact
+from agentlib.pipeline import ContextEngine, Stack, compact
 from course.panels.panel import Panel, choice
 from course.panels.what_if import as_code
 from session_report.style import RED, wrapped
@@ -36,7 +36,7 @@ def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
     [axes] = chart.figure.axes
     (ring,) = axes.plot([], [], "o", markersize=17, mfc="none", mec=RED, mew=2)
     chart.move(ring)
-    codes = {each: inspect.getsource(engine) for each, engine in mine.items()}
+    codes = {each: _code(engine) for each, engine in mine.items()}
     codes |= {each: _source(each) for each in verdict.spreads if each in NAMED}
 
     @lru_cache(maxsize=64)
@@ -65,4 +65,10 @@ def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
 def _source(name: str) -> str:
     """Return an engine's function, or what a preset has that Settings() hasn't."""
     settings, engine = NAMED[name]
-    return as_code(settings) if engine is compact else inspect.getsource(engine)
+    return as_code(settings) if engine is compact else _code(engine)
+
+
+def _code(engine: ContextEngine) -> str:
+    """Return an engine's source, or that of its layers."""
+    parts = engine.layers if isinstance(engine, Stack) else [engine]
+    return "\n\n".join(map(inspect.getsource, parts))

@@ -19,6 +19,7 @@ from agentlib.auto_compact import auto_compact
 from agentlib.messages import Message, active_request
 from agentlib.micro_compact import micro_compact
 from agentlib.pipeline import Step, compact
+from agentlib.session_file import Prefix
 from agentlib.settings import Settings
 from agentlib.spending import PRICED_AS, dollars, price_list, priced, rates
 from agentlib.transcripts import Session
@@ -276,7 +277,7 @@ def purposes(session: Session, frames: list[Frame], bills: list[Billed]) -> Data
     requests = [
         replace(
             frame.request,
-            context=frame.context,
+            sent=Prefix(frame.context, len(frame.context)),
             usage={**bill.usage, "model": PRICED_AS},
         )
         for frame, bill in zip(frames, bills, strict=True)

@@ -21,7 +21,7 @@ from agentlib.messages import (
     is_summary,
     of_type,
 )
-from agentlib.session_file import Compaction
+from agentlib.session_file import CompactionRecord
 from agentlib.settings import Settings
 from agentlib.spending import PRICED_AS, dollars
 from course.checking import (
@@ -349,7 +349,7 @@ def fates(run: Run) -> dict[str, list[str]]:
     return places(run.session, planted(REVIEW))
 
 
-def summary_of(run: Run, number: int) -> Compaction:
+def summary_of(run: Run, number: int) -> CompactionRecord:
     """Return a run's compaction with this number. Raises ValueError if there is
     none."""
     count = len(run.session.compactions)

@@ -14,12 +14,12 @@ from typing import Any
 from pandas import DataFrame
 
 from agentlib.auto_compact import auto_compact, summary_message, summary_prompt
+from agentlib.breaker import AGAIN, NEARLY_FULL, Breaker
 from agentlib.estimation import estimate_text, estimate_tokens
 from agentlib.loop import system_prompt
 from agentlib.messages import Message, active_request, of_type
-from agentlib.own_notes import spoken_lines
 from agentlib.pipeline import ContextEngine, Now, compact
-from agentlib.recovery import AGAIN, NEARLY_FULL, Breaker
+from agentlib.recovery import spoken_lines
 from agentlib.refusals import excess
 from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings

@@ -604,7 +604,8 @@ def _words(message: Message) -> list[str]:
     return [
         block["text"]
         for block in texts
-        if block not in _summaries(message) and block["text"] != msg.ANSWERED
+        if block not in _summaries(message)
+        and not block["text"].startswith((msg.ANSWERED, msg.LEFT_OUT))
     ]
 
 

@@ -23,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib.cli.main import DONE, main
+from agentlib.live import live_client
 from agentlib.spending import Cap, CapReached, LiveError, dollars, guard
 from offline_api import client
 from offline_api.server import Headers, Reply, Server
@@ -83,9 +84,9 @@ class Case:
     options: list[str] = field(default_factory=list[str])
     requests: int = 1
     ends_well: bool = False
+    lines: str = "one\ntwo\nthree\n"
 
 
-PROMPTS = "one\ntwo\nthree\n"
 CASES = {
     "under the cap": Case(answer, ["--max-usd", "0.05"], 3, True),
     "no cap": Case(answer, ["--max-usd", "inf"], 3, True),
@@ -93,6 +94,12 @@ CASES = {
     "reached by the first": Case(answer, ["--max-usd", "0.01"], 1),
     "an own price reaches it": Case(
         answer, ["--model", "tiny", "--price", "0,1", "--max-usd", "0.01"]
+    ),
+    "an own price of a second model reaches it": Case(
+        answer,
+        ["--model", "first", "--price", "0,1", "--max-usd", "0.015"],
+        requests=2,
+        lines="one\n/model second\ntwo\nthree\n",
     ),
     "no usage": Case(lambda: answer(None)),
     "a usage of words": Case(lambda: answer({"input_tokens": "many"})),
@@ -115,12 +122,12 @@ def live(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
 
-    def run(reply: Callable[[], Reply], *options: str) -> tuple[int, int]:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(PROMPTS))
-        with served(Counting(reply)) as wire:
+    def run(case: Case) -> tuple[int, int]:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(case.lines))
+        with served(Counting(case.reply)) as wire:
             monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
             argv = ["--live", "--workspace", "project", "--transcripts", "t"]
-            code = main([*argv, *options])
+            code = main([*argv, *case.options])
             return code, wire.server.count
 
     return run
@@ -135,10 +142,20 @@ def test_no_request_leaves_after_the_cap(
     # Of this module alone: other threads go on sleeping.
     sdk_time = SimpleNamespace(**vars(time) | {"sleep": waited.append})
     monkeypatch.setattr("anthropic._base_client.time", sdk_time)
-    code, requests = live(case.reply, *case.options)
+    code, requests = live(case)
     assert requests == case.requests
     assert (code == DONE) == case.ends_well
     assert sum(waited) <= 60
+
+
+def test_a_price_that_is_given_counts_before_that_of_the_environment(
+    live: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MODEL_ID", "priced-twice")
+    monkeypatch.setenv("MODEL_PRICE", "0,0")
+    code, requests = live(Case(answer, ["--price", "0,1", "--max-usd", "0.01"]))
+    assert requests == 1
+    assert code != DONE
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
@@ -172,6 +189,22 @@ def test_what_no_cap_can_hold_reaches_nobody(
         with pytest.raises(LiveError):
             api.messages.create(**ask)
         assert wire.server.count == 0
+
+
+def test_a_cap_is_held_by_the_price_that_the_environment_names(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+    monkeypatch.setenv("MODEL_ID", "named")
+    monkeypatch.setenv("MODEL_PRICE", "0,1")
+    ask: Any = {"model": "named", "max_tokens": 9, "messages": []}
+    with served(Counting(answer)) as wire:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
+        api = live_client(None, max_usd=0.01, say=str)
+        api.messages.create(**ask)
+        with pytest.raises(CapReached):
+            api.messages.create(**ask)
+        assert wire.server.count == 1
 
 
 class Sent:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentlib import keep_alive, loop
+from agentlib import keep_alive, requests
 from agentlib.cli.arguments import Arguments
 from agentlib.cli.main import DONE, Terminal
 from agentlib.keep_alive import repeat
@@ -85,7 +85,7 @@ def test_the_layers_know_that_the_cache_is_warm(tmp_path: Path) -> None:
     idle: list[float] = []
     engine = agent.engine
     agent.engine = lambda now: (idle.append(now.idle), engine(now))[1]
-    agent.prepare(agent.now())
+    agent.context(agent.now())
     assert 100 < idle[0] < 110
 
 
@@ -272,7 +272,7 @@ def test_ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line(
     terminal, held: Held, monkeypatch, capsys
 ) -> None:
     steps = list[str]()
-    send = loop.reply_to
+    send = requests.send
     join = threading.Thread.join
 
     def watched(*request):
@@ -287,8 +287,8 @@ def test_ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line(
             signal.raise_signal(signal.SIGINT)
         join(thread, timeout)
 
-    for sender in (loop, keep_alive):
-        monkeypatch.setattr(sender, "reply_to", watched)
+    for sender in (requests, keep_alive):
+        monkeypatch.setattr(sender, "send", watched)
     with ctrl_c(), monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "join", interrupted)
         terminal.talk()

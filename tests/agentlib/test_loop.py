@@ -496,7 +496,8 @@ def test_by_hand_between_two_runs(workspace, session):
     seen = []
     options = {"settings": SMALL, "clock": Clock()}
     model = client(script(say("By hand.")), seen)
-    step = loop.Agent(model, workspace, session, **options).compact_now("the rules")
+    agent = loop.equipped(model, workspace, session, **options)
+    step = agent.compact_now("the rules")
     assert (step.compaction, step.focus, len(step.usage)) == ("manual", "the rules", 1)
     assert "Focus: the rules" in prompt(seen[0])
     assert [summary_text(m) for m in session.context] == ["By hand."]

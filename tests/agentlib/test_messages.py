@@ -71,9 +71,9 @@ def test_the_text_of_a_result_whatever_its_shape(block, text):
     assert result_text(block) == text
 
 
-def test_an_input_is_replaced_by_the_calls_id_and_its_mark():
+def test_an_input_is_replaced_by_the_calls_id():
     messages = [user("Go."), assistant(use("a", path="a.py")), user(result("a"))]
-    new = with_results(messages, {"a input": '{"path": "b.py"}'})
+    new = with_results(messages, {}, {"a": {"path": "b.py"}})
     assert new[1]["content"][0] == use("a", path="b.py")
     assert (new[0], new[2]) == (messages[0], messages[2])
     assert messages[1]["content"][0]["input"] == {"path": "a.py"}

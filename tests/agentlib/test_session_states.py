@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 
 import session_report
 from agentlib import pipeline, presets
-from agentlib.loop import Agent
+from agentlib.loop import Agent, equipped, turns
 from agentlib.messages import (
     INTERRUPTED,
     asks_for_summary,
@@ -170,19 +170,19 @@ class Life(RuleBasedStateMachine):
 
     def agent(self) -> Agent:
         model = client(self.brain)
-        return Agent(
+        return equipped(
             model,
             self.workspace,
             self.session,
-            self.settings,
-            self.engine,
+            settings=self.settings,
+            engine=self.engine,
             clock=self.clock,
         )
 
     def go(self, words: str | None) -> None:
         with ctrl_c():
             try:
-                for _ in self.agent().run(words):
+                for _ in turns(self.agent(), words):
                     pass
             except KeyboardInterrupt:
                 self.session = load(self.session.path)  # as the terminal does

@@ -17,6 +17,7 @@ import pytest
 
 from agentlib import loop
 from agentlib.messages import INTERRUPTED, blocks, interrupted, of_type, result_text
+from agentlib.session_file import Request
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
@@ -614,3 +615,15 @@ def test_a_request_keeps_its_context_whatever_becomes_of_the_sessions():
     assert session.requests[3].context[0]["content"] == "Another."
     session.requests[0].context.clear()
     assert len(session.requests[0].context) == 1
+
+
+def test_two_requests_that_sent_the_same_are_equal_whatever_followed():
+    def first(*words: str) -> Request:
+        session = Session(session_id="s")
+        for word in words:
+            session.say(word, at=1)
+            session.reply(say("Done.") | {"usage": {}}, at=1)
+        return session.requests[0]
+
+    assert first("Go on.") == first("Go on.", "Again.")
+    assert first("Go on.", "Again.") != first("Stop.", "Again.")

@@ -277,7 +277,7 @@ def generations(task: Scenario, settings: Settings) -> Iterator[tuple[int, int]]
         for number, prompt in enumerate(task.prompts):
             clock.pause(task.pauses[number])
             list(loop.run(llm, prompt, Workspace(work), max_turns=400, **given))
-            loop.Agent(llm, Workspace(work), **given).compact_now()
+            loop.equipped(llm, Workspace(work), **given).compact_now()
             yield standing(session.context, task), standing(session.history, task)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import anthropic
 import pytest
 
-from agentlib.live import COURSE, model_id, price_notice
+from agentlib.live import COURSE, live_notice, model_id, price_notice
 from agentlib.settings import MODEL
-from agentlib.spending import CapReached, LiveError, dollars
+from agentlib.spending import CapReached, LiveError, NoPrice, dollars
 from offline_api import client
 from offline_api.server import Headers, Reply, Server
 from tests.fakes import good
@@ -245,3 +245,13 @@ def test_a_live_client_for_a_model_without_a_price_says_so(
     [said] = caplog.messages
     assert "claude-z" in said
     assert "price" in said
+
+
+def test_a_notice_shows_a_price_and_no_bill_goes_by_it(wire: Wire, monkeypatch):
+    assert "$3.00 in, $4.00 out" in live_notice("claude-y", 0.5, "3,4", env=None)
+    monkeypatch.setenv("MODEL_PRICE", "1,2")
+    assert "$1.00 in, $2.00 out" in live_notice("claude-y", 0.5, env=None)
+    with pytest.raises(NoPrice):
+        dollars({}, "claude-y")
+    with pytest.raises(ValueError, match="IN,OUT"):
+        live_notice(MODEL, 0.5, "cheap", env=None)

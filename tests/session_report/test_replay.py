@@ -12,7 +12,7 @@ import pytest
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import summary_index
-from agentlib.loop import Agent, run
+from agentlib.loop import equipped, run
 from agentlib.messages import Message
 from agentlib.presets import ALL
 from agentlib.settings import MODEL, Settings
@@ -86,7 +86,7 @@ def recorded(folder: Path, settings: Settings) -> Session:
         clock.now += 4_000
     assert session.path
     session = load(session.path)
-    Agent(api, workspace, session, **same).compact_now("the pause")
+    equipped(api, workspace, session, **same).compact_now("the pause")
     list(run(api, "Once more.", workspace, session=session, max_turns=20, **same))
     return load(session.path or "")
 

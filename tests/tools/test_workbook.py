@@ -276,6 +276,10 @@ def test_the_imports_of_an_edited_copy_get_the_new_names(root: Path):
             "  from agentlib.messages import blocks, violation  # both",
             "  from agentlib.messages import blocks  # both\n  from offline_api import violation",
         ),
+        (
+            "from agentlib.session_file import Compaction, Request as Sent",
+            "from agentlib.session_file import CompactionRecord as Compaction, Request as Sent",
+        ),
         ("import agentlib.lab.figures.charts", "import course.figures.charts"),
         (
             "from agentlib.settings import Settings",

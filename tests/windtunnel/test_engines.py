@@ -1,7 +1,6 @@
 """The field's mechanisms as engines: each does what its name says, and keeps the
 protocol."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -137,17 +136,14 @@ def test_long_arguments_lose_their_end_and_stay_valid():
     ]
     messages = [user("Go."), *rounds, assistant("Hm."), user("On.")]
     done = step("short_arguments", messages, replace(SETTINGS, keep_recent=0))
-    [(key, new)] = done.texts.items()
-    assert key == "a input"
-    assert json.loads(new) == {
-        "path": "a.py",
-        "content": done.view[1]["content"][0]["input"]["content"],
-    }
-    assert "1800 characters of this argument" in new
-    assert done.view[1]["content"][0]["input"]["content"].startswith(prose(200))
-    assert (
-        step("short_arguments", done.view, replace(SETTINGS, keep_recent=0)).texts == {}
-    )
+    [(name, new)] = done.inputs.items()
+    assert name == "a"
+    assert new == done.view[1]["content"][0]["input"]
+    assert new["path"] == "a.py"
+    assert new["content"].startswith(prose(200))
+    assert "1800 characters of this argument" in new["content"]
+    again = step("short_arguments", done.view, replace(SETTINGS, keep_recent=0))
+    assert again.cleared == ()
     assert (
         step("short_arguments", messages, replace(SETTINGS, keep_recent=3)).texts == {}
     )

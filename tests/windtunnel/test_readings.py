@@ -6,7 +6,7 @@ import pytest
 
 from agentlib.estimation import estimate_tokens
 from agentlib.messages import Message
-from agentlib.session_file import Request
+from agentlib.session_file import Prefix, Request
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from windtunnel.estimates import growths, readings
@@ -52,7 +52,8 @@ def test_what_clearing_takes_away_is_not_in_what_was_said():
 def test_growth_is_from_request_to_request():
     usages = [{"input_tokens": billed, "output_tokens": 9} for billed in (50, 150)]
     sent = [
-        Request(context=[HELLO], usage=u, reply=HELLO, at=0.0, seen=1) for u in usages
+        Request(sent=Prefix([HELLO], 1), usage=u, reply=HELLO, at=0.0, seen=1)
+        for u in usages
     ]
     assert growths(Session(session_id="s", requests=sent)) == [100]
     assert growths(Session(session_id="empty")) == []

@@ -17,6 +17,7 @@ from itertools import groupby, pairwise
 from random import Random
 from typing import Any
 
+from agentlib import pipeline
 from agentlib.engine_check import NoEngine, run_engine
 from agentlib.estimation import TokenMeter, message_tokens
 from agentlib.messages import Block, Message, blocks, last_assistant, waiting
@@ -184,15 +185,8 @@ def ignored(engine: ContextEngine, seconds: float = SECONDS) -> str:
 
 def moment(session: Session, meter: TokenMeter) -> Now:
     """Make what an engine is given before the next request of a session."""
-    return Now(
-        list(session.context),
-        SETTINGS,
-        meter=meter,
-        summarize=_summary,
-        archive=lambda: "case.jsonl",
-        settled=session.settled,
-        persons=session.persons,
-    )
+    now = pipeline.moment(session, SETTINGS, meter=meter, summarize=_summary)
+    return replace(now, archive=lambda: "case.jsonl")
 
 
 def _shrunk(

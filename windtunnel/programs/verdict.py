@@ -70,7 +70,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Compaction:
+class SeenCompaction:
     """A place where the conversation became shorter."""
 
     request: int
@@ -147,7 +147,7 @@ class Reading:
         return [(n, r) for n, r in self.asked if r.asks_for_summary and r.status == 200]
 
     @cached_property
-    def compactions(self) -> list[Compaction]:
+    def compactions(self) -> list[SeenCompaction]:
         """Every place where the conversation became shorter."""
         pairs = zip(self.main, self.main[1:], strict=False)
         found = (self._between(first, second) for first, second in pairs)
@@ -159,7 +159,7 @@ class Reading:
 
     def _between(
         self, first: tuple[int, Record], second: tuple[int, Record]
-    ) -> Compaction | None:
+    ) -> SeenCompaction | None:
         (number, old) = first
         (later, new) = second
         before = _pieces(old)
@@ -184,7 +184,7 @@ class Reading:
         if not asked:
             by = "clearing" if old_ids.keys() <= new_ids.keys() else "cutting"
             stand = _outside_results(new)
-            return Compaction(
+            return SeenCompaction(
                 by=by,
                 words="kept" if said[-1] in stand else "missing",
                 words_kept=sum(words in stand for words in said),
@@ -195,7 +195,7 @@ class Reading:
         own = _without_lines(stand, "\n".join(texts))
         gone_results = [t for n, t in old_ids.items() if new_ids.get(n) != t]
         requests = [record for _, record in asked]
-        return Compaction(
+        return SeenCompaction(
             by="summary",
             summaries=tuple(n for n, _ in asked),
             asked_with=sum(record.prompt for record in requests),
