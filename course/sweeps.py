@@ -53,6 +53,7 @@ from offline_api.faults import Fault
 from offline_api.model import HABITS, Habits
 from windtunnel.judge import OTHERS, work
 from windtunnel.judge import SEEDS as JUDGED
+from windtunnel.parts import layer_of
 from windtunnel.runner import Run, asked_at, play, repeated
 from windtunnel.tasks import kinds, mechanisms
 from windtunnel.tasks.generated import (
@@ -222,8 +223,8 @@ def parts_row(without: str, seed: int) -> dict[str, Any]:
     first, *others = task.prompts
     task = replace(task, prompts=(first, QUESTION, *others), pauses=(0.0, *task.pauses))
     limits = (LONGEST, 1, *[LONGEST] * len(others))
-    compact = partial(hand_off, without=without)
-    run = play(task, PARTS_SETTINGS, compact=compact, max_turns=limits)
+    layer = layer_of(partial(hand_off, without=without), given="summarize")
+    run = play(task, PARTS_SETTINGS, layers=[layer], max_turns=limits)
     return {
         "without": without,
         "seed": seed,

@@ -15,14 +15,20 @@ from agentlib.transcripts import Session
 class Shown(Step):
     """A step to any messages, as a policy or a learner's function makes them.
 
-    Only a replay can follow it. A session file has no line for it.
+    `view` stands in place of the messages that the step was made for. What else the
+    step says, its texts and what it keeps, refers to the view. Only a replay and a run
+    of `play` can follow it, because a session file has no line for it.
+
+    >>> shown = Shown(view=[{"role": "user", "content": text} for text in "ab"])
+    >>> [message["content"] for message in shown.applied([])]
+    ['a', 'b']
     """
 
     view: Sequence[Message]
 
     def applied(self, messages: Sequence[Message]) -> list[Message]:
-        """Return the view, whatever there was before."""
-        return list(self.view)
+        """Return the view as the step leaves it, whatever there was before."""
+        return super().applied(self.view)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,9 +40,13 @@ def engine(policy: Policy) -> ContextEngine:
         view = policy(list(now.messages), now.idle)
         old = set(map(id, now.messages))
         edited = [place for place, message in enumerate(view) if id(message) not in old]
-        summaries = (view[i] for i in edited if any(map(is_summary, blocks(view[i]))))
+        places = (i for i in edited if any(map(is_summary, blocks(view[i]))))
         settled = edited[-1] + 1 if edited else min(now.settled, len(view))
-        return Shown(view=view, settled=settled, summary=next(summaries, None))
+        place = next(places, None)
+        if place is None:
+            return Shown(view=view, settled=settled)
+        others = tuple(i for i in range(len(view)) if i != place)
+        return Shown(view=view, settled=settled, kept=others, summary=view[place])
 
     return step
 

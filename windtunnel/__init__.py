@@ -1,6 +1,7 @@
 """Any engine and any agent on generated tasks, judged.
 
     play            run the agent on a task (`runner`), with the learner's `parts` in it
+    layer_of        make a layer of an exercise's function (`parts`)
     tasks           tasks with planted facts, their files, and checks of the result
     engines         what other systems do that is no number in Settings
     judge           an engine's protocol, work and cost, beside presets and those engines
@@ -12,6 +13,7 @@ In a terminal: `agentlib-judge`, or `python -m windtunnel`. The work is done by 
 model, which is no evidence about language models.
 """
 
+from windtunnel.parts import layer_of
 from windtunnel.runner import Run, play
 
-__all__ = ["Run", "play"]
+__all__ = ["Run", "layer_of", "play"]

@@ -1,7 +1,8 @@
 """Make a working part of the agent out of a learner's function.
 
-Each wrapper gives an engine, so the loop needs no new arguments. What the function
-returns is sent as it is, however wrong, and the API says why.
+`layer_of` makes a layer of a function of messages. What it returns is sent as it is,
+however wrong, and the API says why. The other parts become an engine around the layers,
+so the loop needs no new arguments.
 """
 
 import inspect
@@ -10,21 +11,23 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
+from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar, Literal, TypedDict, get_args
 
 from agentlib import pipeline
 from agentlib.auto_compact import Summarize, SummaryFailed, summary_message
-from agentlib.engine_check import run_engine
+from agentlib.engine_check import NoEngine, check_layer, name, run_engine
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.hooks import Hooks
 from agentlib.messages import Message, blocks, of_type, waiting
-from agentlib.pipeline import ContextEngine, Now
+from agentlib.pipeline import ContextEngine, Layer, Now
 from agentlib.step import Step, clearing, standing_in
 from agentlib.tools import Definition, Workspace
 from agentlib.transcripts import Session
 from offline_api import violation
 from offline_api.server import Model
+from session_report.frames import Shown
 
 Ask = Callable[[list[Message]], dict[str, Any]]
 """(messages) -> the model's reply to them: `content`, `stop_reason`, `usage`."""
@@ -34,6 +37,11 @@ Loop = Callable[[list[Message], Ask, Workspace], object]
 Tool = tuple[Definition, Callable[[str], str]]
 """A tool's definition, and a function of the text of the file that the call's `path`
 names."""
+
+
+Given = Literal["summary", "summarize", "message"]
+"""What a function that compacts gets beside the messages: the text of the summary, a
+function that asks for it, or the finished message with it."""
 
 
 class PartFailed(RuntimeError):
@@ -101,11 +109,20 @@ class OpenSession(Session):
 
     durable: ClassVar[bool] = False
 
+    def take(self, step: Step, *, at: float) -> None:
+        """Note how a step changed the context. What no file can note is shown."""
+        if isinstance(step, Shown):
+            self.show(step.view)
+        super().take(step, at=at)
+
     def show(self, messages: Sequence[Message]) -> None:
         """Send these messages next, whatever the history says."""
-        names = dict(zip(map(id, self.context), self.ids, strict=True))
+        ids = dict(zip(map(id, self.context), self.ids, strict=True))
+        used = {*ids.values()}
+        numbers = (f"a learner's {n}" for n in count())
+        fresh = (each for each in numbers if each not in used)
         self.context = list(messages)
-        self.ids = [names.get(id(message), "a learner's") for message in messages]
+        self.ids = [ids.get(id(message)) or next(fresh) for message in messages]
 
 
 @dataclass(frozen=True)
@@ -133,8 +150,6 @@ class LearnersParts(TypedDict, total=False):
     loop: Loop
     tools: Sequence[Tool]
     estimate: Callable[..., float]
-    layer: Callable[[list[Message]], list[Message] | None]
-    compact: Callable[..., list[Message]]
     on_compact_call: Callable[[list[Message]], str | None]
     save: Callable[[list[Message], Path, float], Path]
     load: Callable[[Path], list[Message]]
@@ -145,6 +160,7 @@ class Parts(LearnersParts, total=False):
     """All that `play` takes by name: the learner's parts and the circumstances of the
     run."""
 
+    layers: Sequence[Layer]
     engine: ContextEngine
     resume_after: int
     compact_after: int
@@ -157,12 +173,28 @@ class Parts(LearnersParts, total=False):
 
 NOT_WITH_A_LOOP = ("save", "load", "stop", "hooks", "compact_after", "resume_after")
 """Parts and circumstances that only the agent's own loop can serve."""
-LAYERS = {"engine", "estimate", "layer", "compact", "on_compact_call", "summarize"}
+LAYERS = {"layers", "engine", "estimate", "on_compact_call", "summarize"}
 """Parts that decide what the next request sends."""
+REPLACED = {
+    "layer": "layers=[layer_of(mine)]",
+    "compact": 'layers=[layer_of(mine, given="summary")], where `given` says what your '
+    'function gets beside the messages: "summary", "summarize" or "message"',
+}
+"""What to write instead of two parts of earlier editions."""
 
 
 def check_together(parts: Parts) -> None:
-    """Raise TypeError if one of these parts would keep another from running."""
+    """Raise TypeError if a part is none, or would keep another from running."""
+    if old := [name for name in REPLACED if name in parts]:
+        raise TypeError(
+            f"play takes no {old[0]}; write {REPLACED[old[0]]}. To import it: "
+            "from windtunnel import layer_of, play"
+        )
+    names = Parts.__annotations__
+    if unknown := parts.keys() - names.keys():
+        raise TypeError(
+            f"play takes no {', '.join(unknown)}; it takes {', '.join(names)}"
+        )
     if ("save" in parts) != ("load" in parts):
         raise TypeError("save and load go together: what one writes, the other reads")
     if "save" in parts and "compact_after" in parts:
@@ -172,30 +204,67 @@ def check_together(parts: Parts) -> None:
             f"a loop of yours can't go with {', '.join(others)}: only the agent's own "
             "loop stops in between; leave out one or the other"
         )
-    compact = parts.get("compact")
-    if compact and len(_needed(compact)) == 1:
-        unused = [n for n in ("estimate", "on_compact_call", "summarize") if n in parts]
-        if unused:
-            raise TypeError(
-                f"a compact(messages) runs before each request and asks nobody, so "
-                f"{', '.join(unused)} would never run; "
-                "write compact(messages, summary), which runs when it is time"
-            )
+    if "layers" in parts:
+        _check_layers(parts)
 
 
-def _needed(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the parameters that have no default."""
-    parameters = inspect.signature(function).parameters.values()
-    return [each.name for each in parameters if each.default is each.empty]
+def _check_layers(parts: Parts) -> None:
+    if "engine" in parts:
+        raise TypeError(
+            "an engine decides alone what the next request sends, so it can't go with "
+            "layers; take one, or make the engine of the list: stacked(*layers)"
+        )
+    layers = parts.get("layers", ())
+    if not isinstance(layers, list | tuple):
+        raise TypeError(
+            f"layers is a list, such as [layer_of(mine)], not {layers!r:.60}"
+        )
+    for layer in layers:
+        try:
+            check_layer(layer)
+        except NoEngine as error:
+            raise NoEngine(f"{error}. {_layer_of(layer)}") from None
+    unused = [
+        n for n in ("on_compact_call", "summarize", "compact_after") if n in parts
+    ]
+    if "estimate" in parts and pipeline.clear not in layers:
+        unused.insert(0, "estimate")
+    if unused and not any(map(_may_compact, layers)):
+        raise TypeError(
+            f"none of these layers compacts, so {', '.join(unused)} would never count; "
+            'add agentlib\'s `summarise`, or a layer_of(mine, given="summary")'
+        )
+
+
+def _layer_of(layer: Any) -> str:
+    return f"A function of messages becomes a layer by layer_of({name(layer)})"
+
+
+def _may_compact(layer: Layer) -> bool:
+    if isinstance(layer, LearnersLayer):
+        return layer.given is not None
+    return layer is not pipeline.clear
+
+
+def is_own(layer: Layer) -> bool:
+    """Tell whether a layer may be a learner's, because it is none of agentlib's."""
+    return not getattr(layer, "__module__", "").startswith("agentlib.")
+
+
+def has_own_summary(parts: Parts) -> bool:
+    """Tell whether a function of the learner's stands in place of the course's call for
+    a summary."""
+    layers = parts.get("layers", ())
+    return "summarize" in parts or any(
+        isinstance(layer, LearnersLayer) and layer.given for layer in layers
+    )
 
 
 def composed(session: OpenSession, parts: Parts) -> ContextEngine:
     """Return the engine, with each of the learner's functions in its place."""
     engine = parts.get("engine", pipeline.compact)
-    if compact := parts.get("compact"):
-        engine = _compacting(engine, named(compact, list), session)
-    if layer := parts.get("layer"):
-        engine = _clearing(engine, named(layer, (list, type(None))), session)
+    if "layers" in parts:
+        engine = pipeline.stacked(*map(_safe, parts["layers"]))
 
     def step(now: Now) -> Step:
         if (call := parts.get("on_compact_call")) and now.reason != "reactive":
@@ -212,6 +281,24 @@ def composed(session: OpenSession, parts: Parts) -> ContextEngine:
         return run_engine(engine, now)
 
     return step
+
+
+def _safe(layer: Layer) -> Layer:
+    """Name the line of a learner's own layer that raises or returns no step."""
+    if isinstance(layer, LearnersLayer) or not is_own(layer):
+        return layer
+    call = named(layer, Step, passes=(SummaryFailed,))
+
+    def act(now: Now, step: Step) -> Step:
+        try:
+            return call(now, step)
+        except PartFailed as error:
+            why = str(error)
+            if error.__cause__ is None or "'Now'" in why:
+                why += f". A layer gets a Now and a Step. {_layer_of(layer)}"
+            raise PartFailed(why) from error.__cause__
+
+    return act
 
 
 class _Estimate(TokenMeter):
@@ -237,32 +324,6 @@ class _Estimate(TokenMeter):
         return int(self.function(*bills[0], list(messages)))
 
 
-def _clearing(
-    engine: ContextEngine,
-    function: Callable[..., list[Message] | None],
-    session: OpenSession,
-) -> ContextEngine:
-    """Put function(messages) -> messages in the place of micro-compact.
-
-    A function that returns None has edited its messages.
-    """
-
-    def step(now: Now) -> Step:
-        before = list(now.messages)
-        view = function(list(before))
-        view = before if view is None else view
-        texts = dict[str, str]()
-        if cleared := clearing(before, view):
-            texts |= cleared.texts
-        else:
-            session.show(view)
-        off = replace(now.settings, micro="off")
-        done = run_engine(engine, replace(now, messages=view, settings=off, settled=0))
-        return replace(done, texts={**texts, **done.texts})
-
-    return step
-
-
 def is_message(message: Any) -> bool:
     """Tell whether something has the shape of a message: a role, and a text or
     blocks."""
@@ -282,53 +343,108 @@ def results(messages: Sequence[Message]) -> dict[str, Any]:
     return {block["tool_use_id"]: block["content"] for block in blocks}
 
 
-def _compacting(
-    engine: ContextEngine, function: Callable[..., list[Message]], session: OpenSession
-) -> ContextEngine:
-    """Call function(messages) at each request, or else when it is time: with a summary,
-    with `summarize`, or with the finished message `top`."""
-    names = _needed(function)
+# -- a layer made of a function of messages --------------------------------------------
 
-    def step(now: Now) -> Step:
-        settings = now.settings
-        reason = now.reason
-        quiet = replace(settings, auto=False)
-        only_cleared = replace(now, settings=quiet, reason="auto", focus="")
-        step = run_engine(engine, only_cleared)
-        context = step.applied(now.messages)
-        full = settings.auto and step.tokens_after > settings.threshold_tokens
+
+def layer_of(function: Callable[..., Any], given: Given | None = None) -> Layer:
+    """Make a layer of a function of messages, as the lessons' exercises are.
+
+    Without `given` it is called as `function(messages)` before each request, and returns
+    the messages to send. None: it has edited those that it got. With `given` it is
+    called when it is time to compact, as `function(messages, summary)`, where the second
+    argument is what `given` names: the text of the "summary", a function "summarize"
+    that asks for it, or the finished "message" with it.
+
+    >>> def newest(messages):
+    ...     return messages[-9:]
+    >>> print(pipeline.stacked(layer_of(newest)).layers)
+    1. newest  before each request: newest(messages)
+    """
+    if given not in (None, *get_args(Given)):
+        raise ValueError(f"given={given!r}; choose one of {', '.join(get_args(Given))}")
+    return LearnersLayer(function, given)
+
+
+class LearnersLayer:
+    """What `layer_of` makes.
+
+    A view that a step can say becomes one, so that the session notes it as the course's
+    own layers. Any other is shown as it is.
+    """
+
+    def __init__(self, function: Callable[..., Any], given: Given | None) -> None:
+        returns = (list, type(None)) if given is None else list
+        self.function = named(function, returns, passes=(SummaryFailed,))
+        self.given = given
+        self.__name__ = name(function)
+        when = "when it is time" if given else "before each request"
+        arguments = ", ".join(filter(None, ("messages", given)))
+        self.__doc__ = f"{when}: {self.__name__}({arguments})"
+
+    def __repr__(self) -> str:
+        return f"layer_of({self.__name__})"
+
+    def __call__(self, now: Now, step: Step) -> Step:
+        messages = step.applied(now.messages)
+        if self.given is None:
+            view = self._view(messages)
+            # It may touch any message again, so none of them is settled.
+            return replace(_step_to(view, now, step), settled=0)
+        is_due = now.reason != "auto" or now.is_full(step.tokens_after)
+        if not is_due or step.compaction is not None:
+            return step
 
         def ask(asked: Sequence[Message], about: str = now.focus) -> str:
             return now.summarize(asked, about)
 
-        archive = ""
-        if len(names) == 1:
-            view = function(context)
-        elif reason == "auto" and not full:
-            return step
-        elif names[1] == "summarize":
-            view = function(context, ask)
-        elif names[1] == "top":
-            archive = now.archive()
-            words = [text for _, text in waiting(context, now.persons)]
-            view = function(context, summary_message(ask(context), archive, words))
+        if self.given == "summarize":
+            view = self._view(messages, ask)
+        elif self.given == "summary":
+            view = self._view(messages, ask(messages))
         else:
-            view = function(context, ask(context))
-        after = now.meter.estimate(view)
-        step = replace(step, reason=reason, focus=now.focus, tokens_after=after)
-        if view == context:
-            return step
-        # A view that the API would refuse is sent as it is: the session would mend it.
-        done = None if violation(view) else standing_in(context, view)
-        if done is None:
-            session.show(view)
-            return step
-        return replace(
-            step,
-            kept=done.kept,
-            summary=done.summary,
-            settled=done.settled,
-            archive=archive or now.archive(),
-        )
+            words = [text for _, text in waiting(messages, now.persons)]
+            top = summary_message(ask(messages), now.archive(), words)
+            view = self._view(messages, top)
+        return _step_to(view, now, step)
 
-    return step
+    def _view(self, messages: list[Message], *given: Any) -> list[Message]:
+        view = self.function(messages, *given)
+        view = messages if view is None else view
+        strange = [each for each in view if not _has_content(each)]
+        if strange:
+            raise failed(self.function, f"returned {strange[0]!r:.60} as a message")
+        return view
+
+
+def _has_content(message: Any) -> bool:
+    """Tell whether something is enough of a message to be sent, if only to be
+    refused."""
+    return isinstance(message, dict) and is_message({**message, "role": "user"})
+
+
+def _step_to(view: list[Message], now: Now, step: Step) -> Step:
+    """Return the step to a view: one of texts or of a compaction, if it can be said so
+    and breaks no rule of the API, because the session would mend it."""
+    before = step.applied(now.messages)
+    if not violation(view):
+        if cleared := clearing(before, view):
+            texts = {**step.texts, **cleared.texts}
+            return replace(step, texts=texts) if cleared.texts else step
+        done = standing_in(before, view) if step.summary is None else None
+        if done is not None:
+            return replace(
+                step,
+                kept=done.kept,
+                summary=done.summary,
+                reason=now.reason,
+                focus=now.focus,
+                archive=now.archive(),
+                settled=done.settled,
+            )
+    return Shown(
+        view=view,
+        settled=step.settled,
+        tokens_before=step.tokens_before,
+        tokens_cleared=step.tokens_cleared,
+        tokens_after=step.tokens_after,
+    )

@@ -38,6 +38,7 @@ from session_report.frames import Shown
 from session_report.playback import replay, table
 from windtunnel.parts import (
     LAYERS,
+    LearnersLayer,
     LearnersParts,
     Loop,
     OpenSession,
@@ -45,6 +46,8 @@ from windtunnel.parts import (
     ToolBench,
     check_together,
     composed,
+    has_own_summary,
+    is_own,
     named,
 )
 from windtunnel.tasks.scenarios import Checks, Clock, Scenario
@@ -85,8 +88,8 @@ class Run:
     rounds: list[agent_loop.Turn] = field(default_factory=list[agent_loop.Turn])
     """What the loop reported after each request."""
     steps: list[Step] = field(default_factory=list[Step])
-    """What the layers did, in their order, only if the run has an engine or a part of
-    the learner's."""
+    """What the layers did, in their order, only if the run has an engine, layers or a
+    part of the learner's."""
     step: Step = field(default_factory=Step)
     """The compaction by hand."""
 
@@ -201,7 +204,7 @@ def asked_at(session: Session) -> list[int]:
     ]
 
 
-_REMEMBERED = {"engine", "compact_after", "focus", "max_turns"}
+_REMEMBERED = {"layers", "engine", "compact_after", "focus", "max_turns"}
 """A run with any other part is made again each time: such a function may change in
 between."""
 
@@ -222,21 +225,19 @@ def play(
     `habits` are those of `offline_api.client`. Live, commands run in bubblewrap or not
     at all. An error of the API ends the run and stands in `Run.refused`. The same
     arguments give the same run, so it is made once and remembered, unless a function of
-    yours is in it, other than an engine of a module.
+    yours is in it, other than an engine of a module. Runs with agentlib's own layers are
+    remembered as well.
 
-    A part of yours takes the place of the agent's own:
+    `layers` is a list in place of `pipeline.LAYERS`: functions (now, step) -> Step, such as
+    `pipeline.clear`, and what `layer_of` makes of a function of messages. Other parts of yours
+    take the place of the agent's own:
 
-    engine            (now) -> Step, as `pipeline.compact`
+    engine            (now) -> Step, as `pipeline.compact`. It can't go with `layers`
     loop              (messages, ask, workspace): add replies and results to `messages` until the
                       model is done, where `ask(messages)` sends them and returns the reply
     tools             pairs of a definition with a `path` and a function of that file's text
     estimate          (messages) -> tokens, or (billed, sent, messages) -> tokens, with the last
                       bill and the number of messages it was for
-    layer             (messages) -> messages, before each request in place of micro-compact.
-                      None: it edited them
-    compact           (messages) -> messages, before each request; or, when it is time to compact,
-                      (messages, summary), (messages, summarize) or (messages, top) -> messages,
-                      where `top` is the finished message with the summary
     on_compact_call   (messages) -> the focus that the model asked for, None if it did not ask
     save, load        (messages, folder, now) -> path and (path) -> messages: after `resume_after`
                       turns (10) the context is saved, and the run goes on with what is loaded
@@ -255,13 +256,10 @@ def play(
     max_turns         requests for each prompt, one number for all or one for each; with `loop`,
                       for the whole run
     """
-    names = Parts.__annotations__
-    if unknown := parts.keys() - names.keys():
-        raise TypeError(
-            f"play takes no {', '.join(unknown)}; it takes {', '.join(names)}"
-        )
     check_together(parts)
-    is_fixed = parts.keys() <= _REMEMBERED and not _may_change(parts.get("engine"))
+    if "layers" in parts:
+        parts["layers"] = tuple(parts["layers"])
+    is_fixed = parts.keys() <= _REMEMBERED and not _may_change(parts)
     run = _remembered if is_fixed else _played
     return run(
         task,
@@ -274,10 +272,22 @@ def play(
     )
 
 
-def _may_change(engine: object) -> bool:
-    """Tell whether an engine stands in a notebook or in a learner's file, where what it
-    calls may have been defined again since."""
-    return getattr(engine, "__module__", "") in ("__main__", "my_agent")
+def _may_change(parts: Parts) -> bool:
+    """Tell whether a run has a layer of a learner's, or an engine from a notebook or a
+    learner's file, where what it calls may have been defined again since."""
+    engine = parts.get("engine")
+    functions = engine.layers if isinstance(engine, pipeline.Stack) else [engine]
+    return any(map(is_own, parts.get("layers", ()))) or any(
+        isinstance(function, LearnersLayer)
+        or _module(function) in ("__main__", "my_agent")
+        for function in functions
+    )
+
+
+def _module(function: object) -> str:
+    while isinstance(function, partial):
+        function = function.func
+    return getattr(function, "__module__", "")
 
 
 def keep_runs(kept: Kept) -> None:
@@ -321,7 +331,7 @@ def _played(
         habits=habits,
         model=model,
     )
-    if parts.keys() & {"summarize", "compact"}:  # the learner's own has no breaker
+    if has_own_summary(parts):  # the learner's own has no breaker
         settings = replace(settings, summary_retries=0, breaker_failures=0)
     # On Windows a session that is still held can't be removed, such as after an error.
     with TemporaryDirectory(ignore_cleanup_errors=True) as name:
@@ -363,7 +373,8 @@ class _Work:
 
     def __post_init__(self) -> None:
         parts = self.parts
-        self.own = bool(parts.keys() & LearnersParts.__annotations__.keys())
+        has_part = bool(parts.keys() & LearnersParts.__annotations__.keys())
+        self.own = has_part or any(map(is_own, parts.get("layers", ())))
         self.engine = composed(self.session, parts)
         self.hooks = parts.get("hooks", NO_HOOKS)
         reopens = "save" in parts
@@ -442,9 +453,13 @@ class _Work:
 
     def _engine(self, now: Now) -> Step:
         step = run_engine(self.engine, now)
-        view = step.applied(self.session.context)  # which a part may have replaced
-        if self.own or "engine" in self.parts:
-            self.run.steps.append(Shown(**vars(step), view=view))
+        view = step.applied(now.messages)
+        if self.own or self.parts.keys() & {"engine", "layers"}:
+            # A replay can't know messages that a part has shown.
+            is_shown = isinstance(step, Shown)
+            self.run.steps.append(
+                step if is_shown else Shown(**vars(step), view=now.messages)
+            )
         if step.compaction == "manual" and now.reason == "auto":
             # The learner's rule asked. A replay takes that for a person, and so for two
             # steps.

@@ -36,7 +36,7 @@ def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
     [axes] = chart.figure.axes
     (ring,) = axes.plot([], [], "o", markersize=17, mfc="none", mec=RED, mew=2)
     chart.move(ring)
-    codes = {each: _code(engine) for each, engine in mine.items()}
+    codes = {each: code_of(engine) for each, engine in mine.items()}
     codes |= {each: _source(each) for each in verdict.spreads if each in NAMED}
 
     @lru_cache(maxsize=64)
@@ -65,10 +65,13 @@ def field_panel(verdict: Verdict, mine: Mapping[str, ContextEngine]) -> Panel:
 def _source(name: str) -> str:
     """Return an engine's function, or what a preset has that Settings() hasn't."""
     settings, engine = NAMED[name]
-    return as_code(settings) if engine is compact else _code(engine)
+    return as_code(settings) if engine is compact else code_of(engine)
 
 
-def _code(engine: ContextEngine) -> str:
-    """Return an engine's source, or that of its layers."""
-    parts = engine.layers if isinstance(engine, Stack) else [engine]
-    return "\n\n".join(map(inspect.getsource, parts))
+def code_of(engine: ContextEngine) -> str:
+    """Return an engine's source. Of a list of layers: those that are functions, then
+    what runs."""
+    if not isinstance(engine, Stack):
+        return inspect.getsource(engine)
+    functions = filter(inspect.isfunction, engine.layers)
+    return "\n\n".join([*map(inspect.getsource, functions), str(engine.layers)])

@@ -26,6 +26,7 @@ from course.checking import (
 from course.page import survived
 from course.panels.panel import Panel, knobs, slider
 from session_report.style import LOOKS, NAMES, RED, Chart, cut
+from windtunnel.parts import layer_of
 from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.scenarios import REVIEW, Scenario
 
@@ -328,18 +329,19 @@ def without_shared(old: str, new: str, but: str) -> tuple[str, str, int]:
 
 
 def compaction_panel(
-    scenario: Scenario, settings: Settings, compact: Callable[..., Any]
+    scenario: Scenario, settings: Settings, keep: Callable[..., Any]
 ) -> Panel:
     """Run the task again for each `threshold` and length of a summary.
 
     The picture shows where each compaction left the rule and the facts. `settings`:
-    where the sliders start; everything else in it stays. `compact`: the function that
-    replaces the messages.
+    where the sliders start; everything else in it stays. `keep`: the function that puts
+    the finished message in place of the others.
     """
 
     def draw(threshold: int, summary_tokens: int) -> tuple[bytes, str]:
         moved = replace(settings, threshold=threshold, summary_tokens=summary_tokens)
-        done = play(scenario, moved, compact=compact, max_turns=MAX_TURNS)
+        layers = [layer_of(keep, given="message")]
+        done = play(scenario, moved, layers=layers, max_turns=MAX_TURNS)
         price = f"${done.dollars(PRICED_AS):.2f} at the prices of {PRICED_AS}"
         return survived(scenario, done, price)
 

@@ -21,6 +21,7 @@ from agentlib.messages import (
     is_summary,
     of_type,
 )
+from agentlib.pipeline import Layer
 from agentlib.session_file import CompactionRecord
 from agentlib.settings import Settings
 from agentlib.spending import PRICED_AS, dollars
@@ -38,6 +39,7 @@ from course.page import print_lines, survived
 from course.panels.panel import Panel, choice, knobs
 from course.rooms.auto_compact import newest_stay as keep_last
 from offline_api import model
+from windtunnel.parts import layer_of
 from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.scenarios import REVIEW, Scenario, last_words
 
@@ -344,6 +346,11 @@ def parts(
     return head(messages, message(summary, ARCHIVE, active_request(messages)))
 
 
+def layer(**given: Any) -> Layer:
+    """Make a layer of `parts`, with these of them."""
+    return layer_of(partial(parts, **given), given="summarize")
+
+
 def fates(run: Run) -> dict[str, list[str]]:
     """Say where each compaction of a run left the rule and the facts."""
     return places(run.session, planted(REVIEW))
@@ -401,21 +408,20 @@ def summary_bills(run: Run) -> tuple[int, int, float]:
 
 
 def parts_panel(
-    scenario: Scenario, settings: Settings, layers: Mapping[str, Callable[..., Any]]
+    scenario: Scenario, settings: Settings, ways: Mapping[str, Mapping[str, Any]]
 ) -> Panel:
     """Run the task again with some parts of a hand-off, and shorter or longer ones.
 
-    `layers`: functions (messages, summarize, summary_tokens) -> messages, by the names
-    of what is on in them.
+    `ways`: what `layer` is given, by the names of what is on in it.
     """
 
     def draw(parts: str, summary_tokens: int) -> tuple[bytes, str]:
-        compact = partial(layers[parts], summary_tokens=summary_tokens)
+        layers = [layer(**ways[parts], summary_tokens=summary_tokens)]
         settled = replace(settings, summary_tokens=summary_tokens)
         return survived(
-            scenario, play(scenario, settled, compact=compact, max_turns=MAX_TURNS)
+            scenario, play(scenario, settled, layers=layers, max_turns=MAX_TURNS)
         )
 
-    parts = choice("parts", next(iter(layers)), tuple(layers), "the parts that are on")
+    parts = choice("parts", next(iter(ways)), tuple(ways), "the parts that are on")
     length = knobs(settings, summary_tokens=(150, 1_600, 50))
     return Panel({"parts": parts, **length}, draw)

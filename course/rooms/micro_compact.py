@@ -23,7 +23,7 @@ from course.figures.window_map import Tile
 from course.page import print_json, run_sentence
 from course.panels.panel import Panel, knobs
 from session_report.amounts import many
-from windtunnel.parts import results
+from windtunnel.parts import layer_of, results
 from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.scenarios import RENAME, Scenario
 
@@ -221,18 +221,18 @@ def _break_even(answer: Answer) -> None:
 
 
 def clearing_panel(
-    scenario: Scenario, settings: Settings, layer: Callable[..., Any] = micro_compact
+    scenario: Scenario, settings: Settings, view: Callable[..., Any] = micro_compact
 ) -> Panel:
     """Run the task again for each position of `keep_recent` and `min_chars`.
 
-    `settings`: where the sliders start; everything else in it stays. `layer`: the
+    `settings`: where the sliders start; everything else in it stays. `view`: the
     function that clears. The axis has room for 160 turns, so that runs of different
     lengths compare.
     """
 
     def draw(keep_recent: int, min_chars: int) -> tuple[bytes, str]:
-        own = partial(layer, keep_recent=keep_recent, min_chars=min_chars)
-        done = play(scenario, settings, layer=own, max_turns=MAX_TURNS)
+        own = layer_of(partial(view, keep_recent=keep_recent, min_chars=min_chars))
+        done = play(scenario, settings, layers=[own], max_turns=MAX_TURNS)
         end = "done" if done.checks["done"] else "not done"
         options: Any = {"title": f"{many(done.turns, 'turn')}, {end}"}
         options["refused"] = {"": done.refused} if done.refused else {}

@@ -8,7 +8,7 @@ from agentlib.messages import active_request, exchanges
 from agentlib.settings import Settings
 from course.figures.survival import fate, sentence, survival
 from course.generations import places, planted
-from windtunnel.runner import play
+from windtunnel import layer_of, play
 from windtunnel.tasks.scenarios import REVIEW
 
 START = Settings(micro="off", manual=False, threshold=20_800, summary_tokens=1_000)
@@ -39,7 +39,8 @@ def test_the_last_words_beside_a_summary_of_the_learners_are_a_place():
             *messages[exchanges(messages)[-1][0] :],
         ]
 
-    run = play(REVIEW, START, compact=without_header, max_turns=15)
+    layers = [layer_of(without_header, given="summary")]
+    run = play(REVIEW, START, layers=layers, max_turns=15)
     found = places(
         run.session, {"the words": "one by one and write", "none": "Zanzibar"}
     )

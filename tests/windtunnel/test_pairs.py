@@ -14,7 +14,7 @@ from agentlib.messages import of_type
 from agentlib.pipeline import compact as finished
 from agentlib.settings import Settings
 from agentlib.tools import result
-from windtunnel.runner import play
+from windtunnel import layer_of, play
 from windtunnel.tasks.scenarios import SURVEY
 
 SETTINGS = replace(Settings(manual=False).scaled(32_000), threshold=6_000)
@@ -54,20 +54,16 @@ def parts(seen: Counter[str]) -> dict[str, dict[str, Any]]:
             messages.append({"role": "user", "content": results})
 
     def with_summary(messages, summary):
-        seen["compact with a summary"] += 1
+        seen["a layer with a summary"] += 1
         return [{"role": "user", "content": f"{messages[0]['content']}\n{summary}"}]
 
     def asking(messages, summarize):
-        seen["compact that asks"] += 1
+        seen["a layer that asks"] += 1
         return [{"role": "user", "content": f"Go on.\n{summarize(messages)}"}]
 
     def with_top(messages, top):
-        seen["compact with a top"] += 1
+        seen["a layer with a message"] += 1
         return [top]
-
-    def at_each_request(messages):
-        seen["compact at each request"] += 1
-        return messages
 
     def save(messages, folder, now):
         path = folder / "own.json"
@@ -81,11 +77,10 @@ def parts(seen: Counter[str]) -> dict[str, dict[str, Any]]:
         "loop": {"loop": loop},
         "tools": {"tools": [(OUTLINE, noted("tools", lambda source: source))]},
         "estimate": {"estimate": noted("estimate", lambda m: 2 * estimate_tokens(m))},
-        "layer": {"layer": noted("layer", lambda messages: messages)},
-        "compact with a summary": {"compact": with_summary},
-        "compact that asks": {"compact": asking},
-        "compact with a top": {"compact": with_top},
-        "compact at each request": {"compact": at_each_request},
+        "a layer": {"layers": [layer_of(noted("a layer", lambda messages: messages))]},
+        "a layer with a summary": {"layers": [layer_of(with_summary, given="summary")]},
+        "a layer that asks": {"layers": [layer_of(asking, given="summarize")]},
+        "a layer with a message": {"layers": [layer_of(with_top, given="message")]},
         "on_compact_call": {
             "on_compact_call": noted("on_compact_call", focus_at_eight)
         },
@@ -101,15 +96,17 @@ def parts(seen: Counter[str]) -> dict[str, dict[str, Any]]:
 
 REFUSED = {
     ("loop", "save and load"),
-    ("estimate", "compact at each request"),
-    ("compact at each request", "on_compact_call"),
-    ("compact at each request", "summarize"),
+    ("estimate", "a layer"),
+    ("a layer", "on_compact_call"),
+    ("a layer", "summarize"),
+    ("a layer", "engine"),
+    ("a layer with a summary", "engine"),
+    ("a layer that asks", "engine"),
+    ("a layer with a message", "engine"),
 }
-PAIRS = [
-    pair
-    for pair in combinations(parts(Counter()), 2)
-    if not all(name.startswith("compact") for name in pair)  # one part, in two forms
-]
+SUMMARISE = {name for name in parts(Counter()) if name.startswith("a layer ")}
+"""In a list of layers only the first of them compacts."""
+PAIRS = [pair for pair in combinations(parts(Counter()), 2) if not {*pair} <= SUMMARISE]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
@@ -117,8 +114,12 @@ def test_two_parts_both_run_or_are_refused(pair: tuple[str, str]):
     seen = Counter[str]()
     both = parts(seen)
     given = {**both[pair[0]], **both[pair[1]]}
+    if "layers" in given:
+        given["layers"] = [
+            layer for name in pair for layer in both[name].get("layers", ())
+        ]
     if pair in REFUSED:
-        with pytest.raises(TypeError, match=r"go|never"):
+        with pytest.raises(TypeError, match=r"go|never|stacked"):
             play(READING, SETTINGS, **given)
         assert not seen
         return

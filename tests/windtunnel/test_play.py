@@ -20,7 +20,7 @@ from agentlib.tools import result
 from course.naive_loop import bare, needs
 from offline_api.faults import Fault
 from tests.runs import ERRAND
-from windtunnel.parts import PartFailed
+from windtunnel.parts import PartFailed, layer_of
 from windtunnel.runner import Run, asked_at, keep_runs, outcomes, play
 from windtunnel.tasks.scenarios import RENAME, SURVEY, TRACE
 from windtunnel.tasks.varied import rename
@@ -65,7 +65,6 @@ def test_the_same_arguments_give_the_run_that_was_made_before():
     assert kept(5) is kept(5)
     assert play(TRACE, TIGHT, faults=[down]) is play(TRACE, TIGHT, faults=[down])
     assert play(TRACE, TIGHT, faults=[down]) is not play(TRACE, TIGHT)
-    assert play(TRACE, START, layer=list) is not play(TRACE, START, layer=list)
 
 
 def test_dollars_are_those_of_a_named_model():
@@ -82,8 +81,8 @@ def test_the_table_has_a_row_a_turn_and_bills_what_was_sent():
 
 
 def test_a_part_that_there_is_not_is_named():
-    with pytest.raises(TypeError, match="play takes no layers; it takes loop, tools"):
-        play(TRACE, START, layers=list)
+    with pytest.raises(TypeError, match="play takes no layerz; it takes loop, tools"):
+        play(TRACE, START, layerz=list)
     with pytest.raises(TypeError, match="save and load go together"):
         play(TRACE, START, save=save)
 
@@ -222,7 +221,8 @@ def test_an_estimate_may_ask_for_the_last_bill():
 
 
 def test_a_layer_clears_as_the_finished_one_does():
-    mine = play(SMALLER, START, layer=partial(micro_compact, keep_recent=5))
+    layer = layer_of(partial(micro_compact, keep_recent=5))
+    mine = play(SMALLER, START, layers=[layer])
     finished = kept(5)
     assert mine.sizes == finished.sizes
     assert mine.checks == finished.checks
@@ -235,7 +235,7 @@ def test_a_layer_may_edit_the_messages_and_then_the_history_has_lost_them():
             for block in of_type(message, "tool_result"):
                 block["content"] = "gone"
 
-    run = play(TRACE, START, layer=in_place, max_turns=9)
+    run = play(TRACE, START, layers=[layer_of(in_place)], max_turns=9)
     results = [r for m in run.session.history for r in of_type(m, "tool_result")]
     assert {r["content"] for r in results} == {"gone"}
 
@@ -248,7 +248,7 @@ def with_request(messages, summary):
 
 
 def test_a_summary_takes_the_place_of_the_messages():
-    run = play(TRACE, TIGHT, compact=with_request)
+    run = play(TRACE, TIGHT, layers=[layer_of(with_request, given="summary")])
     assert run.checks["done"]
     assert {made.trigger for made in run.session.compactions} == {"auto"}
     assert (
@@ -261,18 +261,18 @@ def test_a_compaction_may_ask_for_the_summary_itself_or_do_without():
     def asks(messages, summarize):
         return auto_compact(messages, lambda m, focus: summarize(m), lambda: "t")
 
-    run = play(TRACE, TIGHT, compact=asks)
+    run = play(TRACE, TIGHT, layers=[layer_of(asks, given="summarize")])
     assert run.checks["done"]
     assert run.session.compactions
-    every = play(TRACE, TIGHT, compact=lambda messages: messages)
+    every = play(TRACE, TIGHT, layers=[layer_of(lambda messages: messages)])
     assert not every.session.compactions
 
 
-def test_a_number_with_a_default_is_no_summary():
+def test_what_breaks_a_rule_of_the_api_is_sent_as_it_is():
     def newest(messages, keep=9):
         return messages[-keep:]
 
-    run = play(TRACE, TIGHT, compact=partial(newest, keep=1))
+    run = play(TRACE, TIGHT, layers=[layer_of(partial(newest, keep=1))])
     assert run.refused.startswith("messages")
     assert len(run.session.requests[-1].context) == 1
 
@@ -342,8 +342,8 @@ def test_a_summariser_asks_and_may_fail():
     [
         "loop",
         "estimate",
-        "layer",
-        "compact",
+        "layer_of",
+        "layer_of that compacts",
         "on_compact_call",
         "save",
         "load",
@@ -351,12 +351,14 @@ def test_a_summariser_asks_and_may_fail():
     ],
 )
 def test_a_part_that_raises_stops_the_run_and_is_named_with_its_line(part: str):
-    both = (
-        {"save": save, "load": load, "resume_after": 3}
-        if part in ("save", "load")
-        else {}
-    )
-    failed = failure(**{**both, part: fails})
+    pair = {"save": save, "load": load, "resume_after": 3}
+    given = {
+        "save": {**pair, "save": fails},
+        "load": {**pair, "load": fails},
+        "layer_of": {"layers": [layer_of(fails)]},
+        "layer_of that compacts": {"layers": [layer_of(fails, given="summary")]},
+    }
+    failed = failure(**given.get(part, {part: fails}))
     line = fails.__code__.co_firstlineno + 1
     assert str(failed).startswith("`fails` raised IndexError")
     assert str(failed).endswith(f"in line {line}: return given[99]")
@@ -375,8 +377,15 @@ def forgets_the_reply(messages, ask, workspace):
 
 WRONG = {
     "loop": {"loop": forgets_the_reply},
-    "layer": {"layer": lambda messages: messages[-1:]},
-    "compact": {"compact": lambda m, summary: [summary_message(summary, "t"), m[-1]]},
+    "a layer": {"layers": [layer_of(lambda messages: messages[-1:])]},
+    "a layer that compacts": {
+        "layers": [
+            layer_of(
+                lambda m, summary: [summary_message(summary, "t"), m[-1]],
+                given="summary",
+            )
+        ]
+    },
     "load": {"save": save, "load": lambda path: load(path)[2:], "resume_after": 3},
 }
 
@@ -387,9 +396,8 @@ def test_a_part_that_is_wrong_is_refused_by_the_api(part: str):
 
 
 def test_a_compaction_that_returns_nothing_is_named():
-    assert str(failure(compact=lambda messages, summary: None)).startswith(
-        "`<lambda>` returned"
-    )
+    layer = layer_of(lambda messages, summary: None, given="summary")
+    assert str(failure(layers=[layer])).startswith("`<lambda>` returned")
 
 
 # -- the bare loop ---------------------------------------------------------------------
@@ -460,7 +468,7 @@ def test_a_keeper_is_asked_for_each_offline_run_that_can_be_kept(monkeypatch):
     keep_runs(keep)
     settings = Settings(context_window=31_000)
     assert play(TRACE, settings) is play(TRACE, settings)
-    play(TRACE, settings, layer=lambda messages: list(messages))
+    play(TRACE, settings, layers=[layer_of(list)])
     assert [arguments[:2] for arguments in kept] == [(TRACE, settings)]
 
 

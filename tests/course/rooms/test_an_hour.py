@@ -10,6 +10,7 @@ import pytest
 
 from agentlib.auto_compact import summary_message
 from agentlib.messages import active_request
+from agentlib.pipeline import stacked
 from course.rooms import an_hour as room
 from course.rooms import find
 from course.rooms.auto_compact import newest_stay
@@ -22,20 +23,23 @@ HOUR = ROOT / "notebooks/an_hour.ipynb"
 MOST = {"words": 1_600, "cells": 16, "exercises": 4, "predictions": 3}
 
 
-def clears(now):
+def clears(now, step):
     clear = find("02.2").finished
-    return now.cleared(clear(now.messages, keep_recent=now.settings.keep_recent))
-
-
-def compact(now):
-    step = clears(now)
     messages = step.applied(now.messages)
-    if now.reason == "auto" and not now.is_full(now.meter.estimate(messages)):
+    return now.cleared(clear(messages, keep_recent=now.settings.keep_recent))
+
+
+def summarises(now, step):
+    if now.reason == "auto" and not now.is_full(step.tokens_after):
         return step
+    messages = step.applied(now.messages)
     summary = now.summarize(messages, now.focus)
     archive = now.archive()
     top = summary_message(summary, archive, active_request(messages))
-    return now.compacted(newest_stay(messages, top), archive, after=step)
+    return now.compacted(newest_stay(messages, top), archive)
+
+
+compact = stacked(clears, summarises)
 
 
 def test_it_is_short():
@@ -65,7 +69,7 @@ def test_its_links_to_the_museum_are_headings_there():
 
 def test_the_walls_come_where_the_hour_says():
     off = play(REVIEW, room.OFF)
-    cleared = play(REVIEW, room.CLEARS, engine=clears)
+    cleared = play(REVIEW, room.CLEARS, layers=[clears])
     assert off.turns == 10
     assert cleared.turns > 3 * off.turns
     assert off.refused

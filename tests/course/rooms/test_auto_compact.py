@@ -8,7 +8,7 @@ from agentlib.settings import Settings
 from course.rooms.auto_compact import compaction_panel, newest_stay
 from tests.course.rooms.solved import REFUSED, Lesson
 from tests.model_bodies import assistant, user
-from windtunnel.runner import play
+from windtunnel import layer_of, play
 from windtunnel.tasks.scenarios import SURVEY
 
 
@@ -241,7 +241,7 @@ def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_functi
         return [top]
 
     panel = compaction_panel(SURVEY, START, newest_stay)
-    run = play(SURVEY, START, compact=newest_stay)
+    run = play(SURVEY, START, layers=[layer_of(newest_stay, given="message")])
     assert panel.text.startswith(f"{run.turns} turns")
     assert (panel.threshold.min, panel.threshold.max) == (4_000, 27_360)
     assert "; 2 compactions; " in panel.text.replace("\n", " ")

@@ -1,12 +1,8 @@
 """Lesson 06: its wrong answers, and its run with the published solutions."""
 
-from functools import partial
-
-from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.messages import (
     SUMMARY_END,
     SUMMARY_HEADER,
-    active_request,
     blocks,
     exchanges,
     is_summary,
@@ -279,17 +275,8 @@ class TestHeadAndTail(Lesson):
 
 
 def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again(unpainted):
-    def forgetting(messages, summarize, *, summary_tokens, head):
-        asked = {"role": "user", "content": summary_prompt(summary_tokens)}
-        told = summary_message(
-            summarize([*messages, asked]), "t", active_request(messages)
-        )
-        return [*messages[:head], told, *messages[exchanges(messages)[-1][0] :]]
-
-    layers = {
-        name: partial(forgetting, head=n) for n, name in enumerate(("neither", "head"))
-    }
-    panel = parts_panel(REVIEW, START, layers)
+    ways = {"neither": {}, "head": {"head": heads(1)}}
+    panel = parts_panel(REVIEW, START, ways)
     assert panel.values == {"parts": "neither", "summary_tokens": 450}
     assert "rule kept no, facts 2." in panel.text.replace("\n", " ")
     panel.parts.value = "head"

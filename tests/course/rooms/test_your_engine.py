@@ -21,7 +21,7 @@ from agentlib import pipeline
 from agentlib.pipeline import Now
 from agentlib.settings import Settings
 from agentlib.step import Step
-from course.panels.field import field_panel
+from course.panels.field import code_of, field_panel
 from course.rooms.your_engine import heading, hired, judged, moved, pairs, share, ways
 from offline_api.edits import as_edits
 from tests import bad_engines as bad
@@ -29,7 +29,7 @@ from tests.course.rooms.solved import EDITED, Lesson
 from windtunnel.field import field
 from windtunnel.judge import NAMED, field_of
 from windtunnel.judge.spreads import EQUAL, compared, side
-from windtunnel.parts import PartFailed
+from windtunnel.parts import PartFailed, layer_of
 from windtunnel.tasks.scenarios import REVIEW
 
 
@@ -306,6 +306,12 @@ def test_the_panel_marks_the_dot_and_shows_its_code():
         pictures.add(panel.png)
     assert len(pictures) == 3
     assert {*panel.name.options} == {*NAMED}
+
+
+def test_the_code_of_an_engine_made_of_a_list_is_that_of_its_layers():
+    code = code_of(pipeline.stacked(pipeline.cut, layer_of(list)))
+    assert code.startswith("def cut(now: Now, step: Step) -> Step:")
+    assert code.endswith("2. list  before each request: list(messages)")
 
 
 def test_a_click_finds_the_dots_where_the_picture_has_them():
