@@ -112,7 +112,8 @@ def run(
 
     Give the same `session` again to go on with its conversation. With `prompt` None,
     resume it where it stopped. Calls in flight are answered as interrupted. Without a
-    session the history is in memory, and is archived in `<workspace>/.transcripts`.
+    session the history is in memory, and is archived in `<workspace>/.transcripts`. A
+    session with a file is kept from other processes until you close it.
 
     A prompt that the API finds too long is compacted and sent once more. Every other
     API error passes through, and nothing is lost. Raises RequestTooLarge if the prompt
@@ -344,9 +345,9 @@ class Agent:
         Such calls may have been carried out, so they are not run again. If the last
         reply was cut off, words of the program say so, and the request still waits.
         `resumes`: nobody says anything new, so a text that was cut off too often stays
-        the end. The session's file is kept from other processes while this agent lives.
+        the end. The session's file is kept from other processes until it is closed.
         """
-        self._hold = self.session.hold()
+        self.session.hold()
         session = self.session
         terms = (self.settings, self.system, self.tools)
         if (

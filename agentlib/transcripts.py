@@ -4,7 +4,8 @@
 A `Session` holds the history, which only grows, and the context, which is the history
 as the layers leave it. Whatever happens becomes a line first. The line goes to the file
 and is then folded into the session. `load` folds the same lines again, so it needs no
-settings and gives the same session. See `session_file` for the lines, `session_report`
+settings and gives the same session. While an agent works on it, from its first request
+to `Session.close`, no other process can. See `session_file` for the lines, `session_report`
 for the files of other programs.
 """
 
@@ -27,7 +28,7 @@ from agentlib.messages import (
 )
 from agentlib.session_extras import Extras
 from agentlib.session_file import CompactionRecord, Line, Prefix, Request
-from agentlib.session_lock import Hold, hold
+from agentlib.session_lock import hold
 from agentlib.settings import Settings
 from agentlib.step import Step, answered, in_place_of, summary_place
 
@@ -83,6 +84,9 @@ class Session:
     """A compaction that waits for its summary line. Until then it changes nothing."""
     _sent: list[Message] = field(default_factory=list[Message])
     """What requests sent since the context last changed other than at its end."""
+    _end_hold: Callable[[], object] | None = field(default=None, init=False)
+    """Frees the session's file for other processes. None: this session doesn't hold
+    it, and nor does a copy of one that does."""
 
     @classmethod
     def create(
@@ -165,21 +169,35 @@ class Session:
 
     # -- what happens to a session becomes a line --------------------------------------
 
-    def hold(self) -> Hold | None:
-        """Keep other processes from working on the session while the result lives.
+    def hold(self) -> None:
+        """Keep other processes from working on the session, until `close`.
 
-        Call it before you write. Without a file there is nothing to keep. Raises
-        SessionInUse if another process holds the file, and ValueError if one has added
-        to it since it was loaded.
+        An agent calls it before it writes. Without a file there is nothing to keep.
+        Raises SessionInUse if another process holds the file, and ValueError if
+        somebody has added to it since it was loaded.
         """
         if self.path is None:
-            return None
-        held = hold(self.path)
+            return
+        if self._end_hold is None:
+            self._end_hold = hold(self.path, self)
         if self.path.stat().st_size != self.size:
+            self.close()
             raise ValueError(
                 f"{self.path} has changed since it was loaded; load it again"
             )
-        return held
+
+    def close(self) -> None:
+        """Let other processes work on the session. Its next run holds it again."""
+        if self._end_hold is not None:
+            self._end_hold()
+            self._end_hold = None
+
+    def __enter__(self) -> Self:
+        """Return the session. At the end of the block it is closed."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def begin(
         self, settings: Settings, system: str, tools: Sequence[Block], *, at: float

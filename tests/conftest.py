@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,10 +82,11 @@ def workspace(tmp_path: Path) -> "Workspace":
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> "Session":
+def session(tmp_path: Path) -> "Iterator[Session]":
     from tests.runs import a_session
 
-    return a_session(tmp_path)
+    with a_session(tmp_path) as session:
+        yield session
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -84,7 +84,7 @@ def state(session: Session) -> dict[str, Any]:
     return {
         k: v
         for k, v in vars(session).items()
-        if k not in ("archives", "resumed", "size")
+        if k not in ("archives", "resumed", "size", "_end_hold")
     }
 
 

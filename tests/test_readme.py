@@ -162,6 +162,21 @@ def test_a_long_answer_is_shown_by_its_ends_and_its_first_compaction(tmp_path: P
     assert (shown[0], shown[-1]) == ("> read 0", "> read 39")
 
 
+def test_the_agent_runs_in_a_program_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text = (ROOT / "docs/your-agent.md").read_text(encoding="utf-8")
+    _, _, section = text.partition("## The course's agent in your program")
+    _, _, example = BLOCK.findall(section)[0]
+    (tmp_path / "a.py").write_text("A = 1\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    exec(example, {})
+    [session] = (load(path) for path in tmp_path.glob("sessions/*.jsonl"))
+    assert (tmp_path / "REPORT.md").exists()
+    assert session.requests[-1].stop_reason == "end_turn"
+    assert not list(tmp_path.glob("sessions/*.lock"))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the page is written for a shell")
 def test_the_engine_of_your_agent_runs_in_the_terminal_as_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

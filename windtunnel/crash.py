@@ -8,6 +8,7 @@ the answer, so a call is always in flight and every run is the same.
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from agentlib import loop
 from agentlib.settings import Settings
@@ -37,15 +38,12 @@ def work(place: str, commands: int) -> None:
     folder = Path(place, "work")
     clock = Clock()
     REVIEW.make_workspace(folder)
-    session = Session.create(place, settings=SETTINGS, session_id=NAME, clock=clock)
     llm = client(window=32_000, clock=clock)
     workspace = Workspace(folder, confirm=confirm)
-    for prompt in REVIEW.prompts:
-        list(
-            loop.run(
-                llm, prompt, workspace, settings=SETTINGS, session=session, clock=clock
-            )
-        )
+    terms: Any = {"settings": SETTINGS, "clock": clock}
+    with Session.create(place, session_id=NAME, **terms) as session:
+        for prompt in REVIEW.prompts:
+            list(loop.run(llm, prompt, workspace, session=session, **terms))
 
 
 def kill_while_it_waits(place: Path, commands: int) -> int:

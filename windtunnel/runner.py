@@ -333,8 +333,7 @@ def _played(
     )
     if has_own_summary(parts):  # the learner's own has no breaker
         settings = replace(settings, summary_retries=0, breaker_failures=0)
-    # On Windows a session that is still held can't be removed, such as after an error.
-    with TemporaryDirectory(ignore_cleanup_errors=True) as name:
+    with TemporaryDirectory() as name:
         folder = Path(name, "work")
         task.make_workspace(folder)
         stem = re.sub(r"[^\w. -]", "-", task.name)
@@ -350,6 +349,8 @@ def _played(
             if not model:  # the learner's own, so this run must not be remembered
                 raise
             run.ended = "KeyboardInterrupt"
+        finally:
+            session.close()
         run.checks = task.checks(folder, session.history)
     return run
 

@@ -36,7 +36,6 @@ from agentlib.live import (
 from agentlib.loop import Agent, equipped, turns
 from agentlib.session_extras import note_kept
 from agentlib.session_file import SETTINGS
-from agentlib.session_lock import Hold, hold
 from agentlib.settings import MODEL
 from agentlib.spending import price_list
 from agentlib.tools import Workspace
@@ -147,10 +146,11 @@ def command(**given: Any) -> int:
         **{name: value for name, value in given.items() if value is not None}
     )
     typed_options = click.get_current_context().meta[TYPED]
-    with closing(Terminal(arguments, typed_options)) as terminal:
-        terminal.enter(
-            arguments.workspace or (None if arguments.resume else Path.cwd())
-        )
+    with (
+        resumed(arguments.resume) as old,
+        closing(Terminal(arguments, typed_options, old)) as terminal,
+    ):
+        terminal.enter(arguments.workspace or (None if old else Path.cwd()))
         return terminal.talk()
 
 
@@ -171,21 +171,22 @@ class Terminal:
     """
 
     def __init__(
-        self, arguments: Arguments, typed_options: Mapping[str, Any] | None = None
+        self,
+        arguments: Arguments,
+        typed_options: Mapping[str, Any] | None = None,
+        old: Session | None = None,
     ) -> None:
-        """Open the session and the client that the arguments name, and print the price.
+        """Make the session and the client that the arguments name, and print the price.
 
         `typed_options` are the options as the person typed them, for the command that
-        goes on with the session.
-        Raises ValueError or OSError for wrong arguments, LiveError if there is no key,
-        SessionInUse if another process has the session.
+        goes on with the session. `old` is the session to go on with. Raises ValueError
+        or OSError for wrong arguments, and LiveError if there is no key.
         """
         self.typed_options = typed_options or {}
         # How many requests there were when Ctrl-C ended the keeping alive, and what
         # repeats them.
         self.left_alone = -1
         self.repeating = threading.Thread()
-        old, self.hold = resumed(arguments.resume) if arguments.resume else (None, None)
         self.arguments = arguments
         own = old.settings if old else None
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
@@ -230,7 +231,7 @@ class Terminal:
         assert self.session.path, "a terminal's session has a file"
         self.file = self.session.path
         self.folder: Path | None = None  # the person's own, if it works there
-        self.hold = hold(self.file)
+        self.session.hold()
         self.copy = root = self.file.with_suffix(".workspace")
         live = self.arguments.live
         in_place = self.arguments.in_place
@@ -403,14 +404,16 @@ class Terminal:
 
         None goes on where the session stopped.
         """
-        old = (len(self.session.requests), len(self.session.compactions))
+        before = (len(self.session.requests), len(self.session.compactions))
         code = DONE
         try:
             for text in self._lines(line):
                 click.echo(text)
         except KeyboardInterrupt:
             # Ctrl-C may have come after a line was written and before memory knew it.
-            self.session = load(self.file)
+            old, self.session = self.session, load(self.file)
+            self.session.hold()
+            old.close()
             code = STOPPED
             click.echo("\n[stopped by Ctrl-C; the session is kept]")
         except (Exception, SystemExit) as error:  # somebody's engine may call sys.exit
@@ -419,9 +422,9 @@ class Terminal:
             code = FAILED
             where = f"{self.name}: " if getattr(error, "filename", "") is None else ""
             click.echo(f"[error: {where}{sentence(error)}]", err=True)
-        sent = self.session.requests[old[0] :]
+        sent = self.session.requests[before[0] :]
         usages = [
-            usage for c in self.session.compactions[old[1] :] for usage in c.usage
+            usage for c in self.session.compactions[before[1] :] for usage in c.usage
         ]
         if usages := usages + [request.usage for request in sent]:
             what = f"turns: {len(sent):,}"
@@ -470,6 +473,7 @@ class Terminal:
                 yield f"[model: {render.plain(self.model)}]"
             case "new":
                 if self.session.history:  # or else it is new already
+                    self.session.close()
                     self.session = Session.create(
                         self.file.parent, settings=self.settings
                     )
@@ -496,8 +500,7 @@ class Terminal:
             click.echo(
                 "[a repeat is under way; it may be billed, and the session won't show it]"
             )
-        if self.hold:
-            self.hold.release()
+        self.session.close()
         if self.file == self.arguments.resume or load(self.file).history:
             click.echo("[the session is kept; this command goes on with it:]")
             command = to_resume(self.file, self.folder, self.typed_options)
@@ -507,20 +510,27 @@ class Terminal:
             rmtree(self.copy, ignore_errors=True)
 
 
-def resumed(path: Path) -> tuple[Session, Hold]:
-    """Hold and load a session of this agent. Raises ValueError for another program's
-    file."""
+@contextmanager
+def resumed(path: Path | None) -> Generator[Session | None]:
+    """Load a session of this agent, and hold it for as long as the block runs.
+
+    Raises ValueError for another program's file, and SessionInUse if another process
+    has the session.
+    """
+    if path is None:
+        yield None
+        return
     if not path.is_file() or SETTINGS not in path.read_text(
         encoding="utf-8", errors="replace"
     ):
         raise ValueError(
             f"{path} is not a session of this agent; name a file that it wrote"
         )
-    held = hold(path)
-    session = load(path)
-    for what in session.damage:
-        click.echo(render.plain(f"[{path} is damaged; {what}]"), err=True)
-    return session, held
+    with load(path) as session:
+        session.hold()
+        for what in session.damage:
+            click.echo(render.plain(f"[{path} is damaged; {what}]"), err=True)
+        yield session
 
 
 def confirm(command: str) -> bool:

@@ -368,7 +368,8 @@ TOO_LONG = error(400, "prompt is too long: 8001 tokens > 8000 maximum")
 
 @pytest.fixture
 def session(tmp_path):
-    return a_session(tmp_path, WHOLE)
+    with a_session(tmp_path, WHOLE) as session:
+        yield session
 
 
 def outcomes(turns):

@@ -185,11 +185,15 @@ class Life(RuleBasedStateMachine):
                 for _ in turns(self.agent(), words):
                     pass
             except KeyboardInterrupt:
-                self.session = load(self.session.path)  # as the terminal does
+                self.load()  # as the terminal does
                 self.is_smooth = False
             except APIStatusError:
                 self.is_smooth = False
         self.plan.clear()
+
+    def load(self) -> None:
+        self.session.close()
+        self.session = load(self.session.path)
 
     def read(self, lines: int) -> Body:
         self.calls += 1
@@ -268,7 +272,7 @@ class Life(RuleBasedStateMachine):
     def kill(self, torn: bytes) -> None:
         with self.session.path.open("ab") as file:
             file.write(torn)
-        self.session = load(self.session.path)
+        self.load()
 
     @rule()
     def resume(self) -> None:
@@ -298,6 +302,7 @@ class Life(RuleBasedStateMachine):
                 frames = replay(recorded, self.settings)
                 shown = [frame.context for frame in frames]
                 assert shown == [request.context for request in recorded.requests]
+        self.session.close()
         self.folder.cleanup()
 
 

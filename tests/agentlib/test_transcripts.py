@@ -294,8 +294,8 @@ def test_without_a_session_file_each_compaction_saves_the_whole_history(
 
 
 def test_with_a_session_file_the_archive_is_a_place_in_it(tmp_path, workspace):
-    session = a_session(tmp_path)
-    go(worker(12), workspace, session)
+    with a_session(tmp_path) as session:
+        go(worker(12), workspace, session)
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["s.jsonl"]
     lines = {line["uuid"]: line for line in lines_of(session.path)}
     for compaction in session.compactions:
@@ -572,7 +572,7 @@ def test_ctrl_c_at_any_moment_leaves_memory_and_file_as_one(tmp_path):
         signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT)
     )
     with ctrl_c():
-        for n in range(25):
+        for n in range(40):
             # Python drops the exception where it comes in a destructor: then the run
             # just ends.
             with suppress(KeyboardInterrupt):

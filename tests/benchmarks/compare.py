@@ -270,15 +270,14 @@ def generations(task: Scenario, settings: Settings) -> Iterator[tuple[int, int]]
     with TemporaryDirectory() as name:
         work = Path(name, "work")
         task.make_workspace(work)
-        session = Session.create(
-            name, settings=settings, session_id=task.name, clock=clock
-        )
-        given = {"session": session, "settings": settings, "clock": clock}
-        for number, prompt in enumerate(task.prompts):
-            clock.pause(task.pauses[number])
-            list(loop.run(llm, prompt, Workspace(work), max_turns=400, **given))
-            loop.equipped(llm, Workspace(work), **given).compact_now()
-            yield standing(session.context, task), standing(session.history, task)
+        terms = {"settings": settings, "clock": clock}
+        with Session.create(name, session_id=task.name, **terms) as session:
+            given = {"session": session, **terms}
+            for number, prompt in enumerate(task.prompts):
+                clock.pause(task.pauses[number])
+                list(loop.run(llm, prompt, Workspace(work), max_turns=400, **given))
+                loop.equipped(llm, Workspace(work), **given).compact_now()
+                yield standing(session.context, task), standing(session.history, task)
 
 
 def standing(messages: Sequence[object], task: Scenario) -> int:

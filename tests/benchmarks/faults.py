@@ -96,6 +96,8 @@ def play(settings: Settings, fault: Fault, place: Workspace, folder: Path) -> Pl
             stopped = turn.stop_reason
     except Exception as error:
         stopped = type(error).__name__
+    finally:
+        session.close()
     found = load(folder / f"{name}.jsonl")
     kept = [a == b for a, b in zip(said, found.history, strict=False)]
     return Played(stopped == "end_turn", len(said) - sum(kept), outcomes(found))

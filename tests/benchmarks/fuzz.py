@@ -62,12 +62,12 @@ def say(text: str) -> dict[str, Any]:
 
 def our_file(folder: Path) -> Path:
     """Make a session of about 60 lines with clearings and compactions."""
-    session = Session.create(folder, settings=SETTINGS, session_id="ours")
     model = client(window=8_000, model=brain)
-    terms = {"settings": SETTINGS, "session": session}
-    work = run(model, "Read.", files(folder), **terms)
-    for _, _ in zip(range(20), work, strict=False):
-        pass
+    with Session.create(folder, settings=SETTINGS, session_id="ours") as session:
+        terms = {"settings": SETTINGS, "session": session}
+        work = run(model, "Read.", files(folder), **terms)
+        for _, _ in zip(range(20), work, strict=False):
+            pass
     assert session.compactions
     assert session.path
     return session.path
@@ -229,7 +229,9 @@ def ours(path: Path, workspace: Workspace) -> str:
     except ValueError as error:
         return "refused" if str(path) in str(error) else f"BROKEN: refused by {error}"
     terms = {"settings": SETTINGS, "session": session}
-    turns = list(run(client(window=8_000, model=brain), "Go on.", workspace, **terms))
+    model = client(window=8_000, model=brain)
+    with session:
+        turns = list(run(model, "Go on.", workspace, **terms))
     assert turns[-1].stop_reason == "end_turn", turns[-1]
     again = transcripts.load(path)
     assert violation([*again.context, {"role": "user", "content": "?"}]) is None

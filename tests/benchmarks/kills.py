@@ -31,10 +31,10 @@ SETTINGS = Settings(
 
 def live(folder: Path, workspace: Workspace, witness: int) -> None:
     """Work for some turns, and write a byte to `witness` for each."""
-    session = Session.create(folder, settings=SETTINGS, session_id="killed")
-    terms = {"settings": SETTINGS, "session": session, "max_turns": TURNS}
-    for _ in run(client(window=8_000, model=reader), "Read.", workspace, **terms):
-        os.write(witness, b".")
+    with Session.create(folder, settings=SETTINGS, session_id="killed") as session:
+        terms = {"settings": SETTINGS, "session": session, "max_turns": TURNS}
+        for _ in run(client(window=8_000, model=reader), "Read.", workspace, **terms):
+            os.write(witness, b".")
 
 
 def killed(folder: Path, workspace: Workspace, after: float) -> tuple[int, float]:
@@ -66,7 +66,8 @@ def check(path: Path, workspace: Workspace, turns: int) -> str:
         return f"{turns} turns were told of, {len(session.requests)} are there"
     before = list(session.history)
     terms = {"settings": SETTINGS, "session": session}
-    *_, last = run(client(window=8_000, model=reader), "Go on.", workspace, **terms)
+    with session:
+        *_, last = run(client(window=8_000, model=reader), "Go on.", workspace, **terms)
     again = load(path)
     if (
         again.history != session.history

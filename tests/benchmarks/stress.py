@@ -65,28 +65,28 @@ def workspace(folder: Path) -> Workspace:
 def blocks(folder: Path, settings: Settings, turns: int, size: int) -> Iterator[Block]:
     """Run so many turns; a Block each `size` of them. The session file is left in
     `folder`."""
-    session = Session.create(
-        folder / "sessions", settings=settings, session_id="stress"
-    )
-    work = run(
-        client(window=WINDOW, model=brain),
-        "Read on.",
-        workspace(folder),
-        settings=settings,
-        session=session,
-        max_turns=turns,
-    )
     start = time.process_time()
     messages = 0
     tokens = 0
-    for n, turn in enumerate(work, 1):
-        messages = max(messages, len(turn.context))
-        tokens = max(tokens, turn.step.tokens_after)
-        if n % size == 0:
-            yield Block(n, (time.process_time() - start) / size, messages, tokens)
-            start = time.process_time()
-            messages = 0
-            tokens = 0
+    with Session.create(
+        folder / "sessions", settings=settings, session_id="stress"
+    ) as session:
+        work = run(
+            client(window=WINDOW, model=brain),
+            "Read on.",
+            workspace(folder),
+            settings=settings,
+            session=session,
+            max_turns=turns,
+        )
+        for n, turn in enumerate(work, 1):
+            messages = max(messages, len(turn.context))
+            tokens = max(tokens, turn.step.tokens_after)
+            if n % size == 0:
+                yield Block(n, (time.process_time() - start) / size, messages, tokens)
+                start = time.process_time()
+                messages = 0
+                tokens = 0
 
 
 def main(turns: int) -> None:
