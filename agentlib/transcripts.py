@@ -4,9 +4,9 @@
 A `Session` holds the history, which only grows, and the context, which is the history
 as the layers leave it. Whatever happens becomes a line first. The line goes to the file
 and is then folded into the session. `load` folds the same lines again, so it needs no
-settings and gives the same session. While an agent works on it, from its first request
-to `Session.close`, no other process can. See `session_file` for the lines, `session_report`
-for the files of other programs.
+settings and gives the same session. From an agent's first request until `close`, no
+other process can work on the session. See `session_file` for the lines,
+`session_report` for the files of other programs.
 """
 
 import itertools
@@ -187,7 +187,7 @@ class Session:
             )
 
     def close(self) -> None:
-        """Let other processes work on the session. Its next run holds it again."""
+        """Let other processes work on the session. The next run on it holds it again."""
         if self._end_hold is not None:
             self._end_hold()
             self._end_hold = None

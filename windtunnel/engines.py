@@ -29,7 +29,7 @@ from agentlib.micro_compact import micro_compact
 from agentlib.pipeline import ContextEngine, Now
 from agentlib.recovery import truncating
 from agentlib.settings import Settings
-from agentlib.step import Step, summary_place
+from agentlib.step import Step, answered, summary_place
 from agentlib.summaries import or_else
 
 ALL: dict[str, ContextEngine] = {}
@@ -105,10 +105,11 @@ def wishing(
         prompt = summary_prompt(settings.summary_tokens, focus)
         wish: Message = {"role": "user", "content": prompt}
         *shown, wish = messages if msg.asks_for_summary(messages) else [*messages, wish]
-        reply: Message = {"role": "assistant", "content": answer}
+        if answer:  # the API takes thinking of a cleared view in the last reply alone
+            shown = [*answered(shown), {"role": "assistant", "content": answer}]
         texts = [*(block["text"] for block in msg.of_type(wish, "text")), more]
         wish = {**wish, "content": "\n".join(texts)}
-        return summarize([*shown, *[reply] * bool(answer), wish], focus)
+        return summarize([*shown, wish], focus)
 
     return ask
 

@@ -3,7 +3,6 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # pandas has no complete types.
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,6 +12,7 @@ from typing import Any
 from pandas import DataFrame
 
 from agentlib.auto_compact import summary_message
+from agentlib.engine_check import run_engine
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import (
     Message,
@@ -23,7 +23,9 @@ from agentlib.messages import (
     of_type,
     waiting,
 )
+from agentlib.pipeline import ContextEngine, Layer, Now
 from agentlib.settings import Settings
+from agentlib.step import Step
 from agentlib.tools import DEFINITIONS
 from course.checking import (
     OF_THE_USER,
@@ -98,6 +100,17 @@ def keep_newest(
     return [summary, *messages[newest:]]
 
 
+def clears_only(engine: ContextEngine) -> Layer:
+    """Make a layer of an agent so far: it clears, and others compact."""
+
+    def so_far(now: Now, step: Step) -> Step:
+        settings = replace(now.settings, auto=False)
+        quiet = replace(now, settings=settings, reason="auto", focus="")
+        return run_engine(engine, quiet)
+
+    return so_far
+
+
 @exercise(
     "04.2",
     "the siblings' results stay, and the request is there.",
@@ -110,11 +123,6 @@ def _siblings(answer: Answer) -> None:
 
     A list can be put together: [summary, *messages[newest:]].
     """
-
-    second = [*inspect.signature(answer.function).parameters][1:2]
-    named = "its second parameter should be named summarize, because by that name"
-    given = f"{named} the agent knows that you want to ask, and not a finished summary"
-    require(second == ["summarize"], f"{given}; yours is named {', '.join(second)}.")
     asked: list[Sequence[Message]] = []
 
     def summarize(messages: Sequence[Message], focus: str = "") -> str:

@@ -911,6 +911,18 @@ def test_context_adds_up_to_the_estimate(desk, more):
     assert abs(total - prompt_tokens(here.terminal.session.requests[-1].usage)) < 30
 
 
+def test_only_the_session_that_the_terminal_is_at_is_locked(desk):
+    here = desk(interrupted(parrot, 2))
+    first = here.terminal.file.with_suffix(".lock")
+    assert here.obey("one", "two") == STOPPED
+    assert first.exists()
+    here.obey("/new")
+    second = here.terminal.file.with_suffix(".lock")
+    assert (first.exists(), second.exists()) == (False, True)
+    here.terminal.close()
+    assert not second.exists()
+
+
 def test_another_model_is_asked_from_here_on(desk):
     here = desk()
     assert here.obey("/model other") == FAILED

@@ -247,6 +247,17 @@ def test_the_second_request_shows_the_first_answer_and_its_answer_stays():
     assert summary_text(done.view[0]) == "Two."
 
 
+@pytest.mark.parametrize("answer", ["", "One."])
+def test_an_answer_that_is_shown_ends_the_thinking_before_it(answer):
+    """The API takes thinking of a view that was cleared in the newest reply alone."""
+    asked = []
+    ask = engines.wishing(
+        lambda shown, focus: str(asked.append(shown)), FULL, "", answer
+    )
+    ask([user("Read."), assistant(thinking(), use("a", "read_file", path="a"))], "")
+    assert (thinking() in blocks(asked[0][1])) == (answer == "")
+
+
 def test_thoughts_are_taken_off():
     answer = "<analysis>Hm, a lot.</analysis>\nRead a.py."
     done = step("scratchpad", conversation(12), FULL, answers=[answer])

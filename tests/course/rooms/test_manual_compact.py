@@ -282,7 +282,6 @@ WRONG = {
         (in_two_messages, "should follow the one message"),
         (without_header, "make it with summary_message"),
         (said_by_the_model, "should be one of the user"),
-        (named_otherwise, "should be named summarize"),
     ],
     "04.3": [
         ("rules of the user", "2 of 4 facts and the rule"),
@@ -315,7 +314,7 @@ WRONG = {
 }
 RIGHT = {
     "04.1": [as_a_loop],
-    "04.2": [as_two_lists],
+    "04.2": [as_two_lists, named_otherwise],
     "04.3": ["DECISION FACT rule"],
     "04.4": [report_written],
 }
