@@ -88,7 +88,7 @@ html: $(STAMP) ## make the web pages, in build/html; the first time takes about 
 address: $(STAMP) ## write the links to your copy on GitHub into the README (REPO=owner/name)
 	@$(PY) -m tools.address $(REPO)
 
-prices: $(STAMP) ## renew agentlib/prices.json from the newest release of litellm
+prices: $(STAMP) ## renew agentlib/api/prices.json from the newest release of litellm
 	@$(PY) -m tools.prices
 
 lock: $(STAMP) ## write requirements.lock from pyproject.toml (ARGS="--upgrade" takes the newest versions)

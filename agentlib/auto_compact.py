@@ -11,11 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agentlib import messages as msg
+from agentlib.api.masks import masked
+from agentlib.api.requests import ModelFailed, TooLong, reply_to, request
 from agentlib.estimation import message_tokens
-from agentlib.masks import masked
 from agentlib.messages import Block, Message
-from agentlib.replies import EMPTY_REPLY
-from agentlib.requests import ModelFailed, TooLong, reply_to, request
 from agentlib.step import stand_for
 
 if TYPE_CHECKING:
@@ -251,7 +250,7 @@ def summary_in(reply: Message, most: int) -> str:
 
     Raises SummaryFailed if it is empty, cut off, refused or longer than `most` tokens.
 
-    >>> from agentlib.replies import received
+    >>> from agentlib.api.replies import received
     >>> reply = {"content": [{"type": "text", "text": "All was read."}]}
     >>> summary_in(received(reply), most=100)
     'All was read.'
@@ -261,7 +260,7 @@ def summary_in(reply: Message, most: int) -> str:
     text = "\n".join(block["text"] for block in msg.of_type(reply, "text")).strip()
     if stop not in ("end_turn", "stop_sequence"):
         raise SummaryFailed(f"the summary stopped with {stop} after {tokens} tokens")
-    if text == EMPTY_REPLY:
+    if text == msg.EMPTY_REPLY:
         raise SummaryFailed("the summary is empty")
     if tokens > most:  # some providers ignore max_tokens
         raise SummaryFailed(f"the summary has {tokens:,} tokens of {most:,}")

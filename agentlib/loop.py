@@ -12,12 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agentlib.around import Around
+from agentlib.api.requests import ModelFailed, TooLong, reply_to, request
 from agentlib.auto_compact import summarizer
-from agentlib.engine_check import run_engine
+from agentlib.compaction.around import NO_HOOKS, Around, Hooks
 from agentlib.estimation import TokenMeter, message_tokens, new_meter
-from agentlib.events import CUTS, Event, Teller
-from agentlib.hooks import NO_HOOKS, Hooks
 from agentlib.manual_compact import COMPACT_TOOL, DONE, NAME, requested_focus
 from agentlib.messages import (
     CUT_OFF,
@@ -28,18 +26,10 @@ from agentlib.messages import (
     tool_result,
     whole,
 )
-from agentlib.pipeline import ContextEngine, compact, moment
+from agentlib.pipeline import ContextEngine, compact, moment, run_engine
 from agentlib.presets import DEFAULT
-from agentlib.refusals import refused_sizes
-from agentlib.requests import (
-    LONGEST_REPLY,
-    ModelFailed,
-    TooLong,
-    reply_to,
-    request,
-)
-from agentlib.settings import MODEL, Settings
-from agentlib.step import Outcome, Reason, Step
+from agentlib.settings import LONGEST_REPLY, MODEL, Settings
+from agentlib.step import Event, Outcome, Reason, Step
 from agentlib.tools import Workspace, result
 from agentlib.transcripts import Session
 
@@ -51,6 +41,9 @@ CHARS_PER_TOKEN = 10
 """Most characters for each token of max_tokens. A reply that has more wasn't bounded by
 it. It is cut, or no later request would fit the window."""
 
+CUTS = 3
+"""How often in a row the model may go on after a reply that `max_tokens` cut off
+(learn-claude-code, s11)."""
 RETRIES = 3
 """How often one prompt that was refused for its size is made smaller and sent again."""
 
@@ -91,6 +84,10 @@ class Turn:
     def step(self) -> Step:
         """What the layers did before the request that was answered."""
         return self.steps[-1]
+
+    def telling(self, events: tuple[Event, ...]) -> "Turn":
+        """Return the turn with what a person should know about it."""
+        return replace(self, events=events)
 
 
 def run(
@@ -159,14 +156,14 @@ def turns(
 ) -> Iterator[Turn]:
     """Let an equipped agent work, and tell with each turn what a person should know."""
     around = agent.engine
-    teller = Teller(agent.settings, agent.longest_reply)
-    turn = None
-    for number, turn in enumerate(agent.run(prompt, max_turns), 1):
-        full = around.full if isinstance(around, Around) else ""
-        events = list(teller.about(turn, full, len(agent.session.compactions)))
-        if number == max_turns and _goes_on(turn.stop_reason, teller.cuts):
-            events.append(Event("stopped", "max_turns reached; resume to go on"))
-        yield replace(turn, events=tuple(events))
+    told = agent.run(prompt, max_turns)
+    if isinstance(around, Around):
+        told = around.told(told, agent.longest_reply, CUTS)
+    for number, turn in enumerate(told, 1):
+        if number == max_turns and _goes_on(turn.stop_reason, agent.cuts):
+            stopped = Event("stopped", "max_turns reached; resume to go on")
+            turn = turn.telling((*turn.events, stopped))
+        yield turn
 
 
 @dataclass(eq=False, repr=False)
@@ -195,13 +192,13 @@ class Agent:
         self.meter = meter_of(self.session, settings, self.system + str(self.tools))
         self._calls = set(tool_names(self.session.history))
         self._limit = 0
-        self._cuts = 0
+        self.cuts = 0
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
         """Make the context, ask the model, note its reply, act on its calls, and
         again."""
         self.hear(prompt)
-        self._cuts = 0
+        self.cuts = 0
         for _ in range(max_turns):
             if not self.has_work():
                 return
@@ -279,8 +276,8 @@ class Agent:
                 may_help = is_curable and len(steps) <= RETRIES
                 if not isinstance(failure, TooLong) or not may_help:
                     raise refusal from refusal.__cause__
-                self._limit, size = refused_sizes(refusal)
-                tokens = int(size / self._limit * settings.context_window)
+                self._limit = failure.limit
+                tokens = int(failure.size / failure.limit * settings.context_window)
                 self.meter.believe(context, tokens)
                 steps.append(self.context(at, "reactive"))
                 if not steps[-1].cleared and steps[-1].compaction != Outcome.REACTIVE:
@@ -300,8 +297,8 @@ class Agent:
         Each result is in the session as soon as it is there.
         """
         stop = reply["stop_reason"]
-        self._cuts = self._cuts + 1 if stop == "max_tokens" else 0
-        goes_on = _goes_on(stop, self._cuts)
+        self.cuts = self.cuts + 1 if stop == "max_tokens" else 0
+        goes_on = _goes_on(stop, self.cuts)
         for call in of_type(reply, "tool_use") if stop == "tool_use" else ():
             compacts = call["name"] == NAME and COMPACT_TOOL in self.tools
             outcome = (

@@ -41,6 +41,8 @@ _MARKS = (PINNED, CUT_OFF, ANSWERED, LEFT_OUT)
 """They open texts of the program that stand in a message of the user by themselves."""
 PLACEHOLDER = "[Previous: used "
 """Opens the content of a cleared result."""
+EMPTY_REPLY = "(empty reply)"
+"""Stands in place of a reply without any text or call."""
 INTERRUPTED = "interrupted; check before repeating"
 """The result of a call that a crash or Ctrl-C cut short."""
 TRUNCATED = "... [truncated]"

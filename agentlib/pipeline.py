@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Protocol
 
-from agentlib import engine_check
 from agentlib.auto_compact import (
     Archive,
     CompactionRests,
@@ -22,6 +21,7 @@ from agentlib.auto_compact import (
     SummaryFailed,
     auto_compact,
 )
+from agentlib.compaction import engine_check
 from agentlib.estimation import TokenMeter
 from agentlib.head_and_tail import head_and_tail, head_length, summary_index
 from agentlib.messages import Block, Message, changes, last_assistant, waiting, words
@@ -31,6 +31,7 @@ from agentlib.recovery import cut_unseen, emergency, truncating
 from agentlib.settings import Settings
 from agentlib.step import Reason, Step, clearing, stand_for, standing_in
 
+_RETURN = "return the step, changed or not"
 _TOO_LARGE = "the newest results alone are too large, so they are cut"
 
 
@@ -286,7 +287,7 @@ ContextEngine = Callable[[Now], Step]
 """The type of `compact`. The loop, `play`, the judge and the adapters take any function
 of it.
 
-An engine takes one `Now` and returns a `Step`: `engine_check.run_engine` sees to that
+An engine takes one `Now` and returns a `Step`: `run_engine` sees to that
 wherever one is run. `windtunnel.judge` checks what else it promises:
 
 - It edits none of the messages.
@@ -300,6 +301,18 @@ wherever one is run. `windtunnel.judge` checks what else it promises:
 Nobody checks that it calls `now.archive` before a summary takes the place of messages,
 and that it makes a refused prompt smaller if the reason is "reactive".
 """
+
+
+def run_engine(engine: ContextEngine, now: Now) -> Step:
+    """Ask an engine what changes. Everybody who runs one does it here.
+
+    Raises NoEngine with the line to change if the engine takes other arguments than a
+    `Now`, as a layer does, or returns no Step.
+    """
+    engine_check.check_engine(engine)
+    fix = "return a Step, as now.compact() does"
+    return engine_check.checked(engine, engine(now), fix)
+
 
 Layer = Callable[[Now, Step], Step]
 """Takes the moment and the step so far, and returns the step, changed or not.
@@ -504,7 +517,8 @@ class Stack:
         for layer in self.layers:
             if step is not now.so_far:
                 now = replace(now, so_far=step)
-            step = now.measured(engine_check.run_layer(layer, now, step))
+            made = engine_check.checked(layer, layer(now, step), _RETURN)
+            step = now.measured(made)
         return step
 
 

@@ -12,6 +12,9 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 MODEL = "claude-haiku-5-5"
 """The one literal model id in the code."""
 
+LONGEST_REPLY = 21_000
+"""Tokens. The SDK wants streaming above 21,333. A turn of an agent needs far fewer."""
+
 Environ = Mapping[str, str]
 Tokens = Annotated[int, "an amount of tokens, scaled with the window"]
 SomeTokens = Annotated[int, "such an amount, at least 1"]

@@ -37,6 +37,19 @@ class Outcome(StrEnum):
     __repr__ = str.__repr__  # a list of outcomes prints as the words
 
 
+@dataclass(frozen=True)
+class Event:
+    """Something to tell the person."""
+
+    kind: str
+    """tier, or logged for the lowest one, which is for a log and not for a screen; full
+    if compaction rests because it doesn't help; limit if the API refused a prompt and
+    named a window smaller than the settings'; cut if max_tokens cut the reply off and
+    the model goes on; compaction_done, compaction_failed, or compaction_truncated and
+    compaction_done if the messages were cut to size without a model; stopped."""
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Step:
     """What changes in the context before one request, and all that the session file

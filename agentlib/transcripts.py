@@ -5,7 +5,7 @@ A `Session` holds the history, which only grows, and the context, which is the h
 as the layers leave it. Whatever happens becomes a line first. The line goes to the file
 and is then folded into the session. `load` folds the same lines again, so it needs no
 settings and gives the same session. From an agent's first request until `close`, no
-other process can work on the session. See `session_file` for the lines,
+other process can work on the session. See `session.file` for the lines,
 `session_report` for the files of other programs.
 """
 
@@ -16,9 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from agentlib import messages, replies
-from agentlib import session_file as file
-from agentlib.mending import fold_mended
+from agentlib import messages
 from agentlib.messages import (
     Block,
     Message,
@@ -26,9 +24,10 @@ from agentlib.messages import (
     of_type,
     result_text,
 )
-from agentlib.session_extras import Extras
-from agentlib.session_file import CompactionRecord, Line, Prefix, Request
-from agentlib.session_lock import hold
+from agentlib.session import file
+from agentlib.session.extras import Extras
+from agentlib.session.file import CompactionRecord, Line, Prefix, Request, hold
+from agentlib.session.mending import fold_mended
 from agentlib.settings import Settings
 from agentlib.step import Step, answered, in_place_of, summary_place
 
@@ -303,7 +302,7 @@ class Session:
         message: Message = {"role": "assistant", "content": content}
         request = Request(
             sent=self._sent_now(),
-            usage=replies.counts(reply.get("usage")),
+            usage=file.usage_of(reply),
             reply=message,
             at=file.seconds(line["timestamp"]),
             seen=len(self.history),

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentlib.messages import Message, blocks
-from agentlib.session_file import CompactionRecord
+from agentlib.session.file import CompactionRecord
 from agentlib.transcripts import Session
 from windtunnel.tasks.scenarios import Scenario
 

@@ -1,6 +1,6 @@
 """What each policy keeps of generated tasks, as tables in git. `make sweeps`.
 
-The lessons read them for claims that one run can't carry. `windtunnel/tasks/sweeps.csv`
+The lessons read them for claims that one run can't carry. `lab/windtunnel/tasks/sweeps.csv`
 has a row for each policy and seed. `clearing.csv` has renaming tasks, which need two
 results at a time: a row for each KEEP_RECENT and seed, with clearing alone.
 `moments.csv` has one compaction by hand, at each turn of each task, beside lesson 03's
@@ -32,11 +32,11 @@ from pandas import DataFrame
 from rich.progress import track
 
 from agentlib import presets
+from agentlib.api.spending import PRICED_AS
 from agentlib.auto_compact import summary_message
 from agentlib.head_and_tail import handoff_prompt, summary_index
 from agentlib.messages import Message, exchanges, of_type, waiting
 from agentlib.settings import MODEL, Settings
-from agentlib.spending import PRICED_AS
 from course.generations import places, planted
 from course.panels.what_if import PRESETS
 from course.rooms import what_survives

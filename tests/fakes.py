@@ -20,7 +20,7 @@ import httpx2
 import pytest
 
 from agentlib.messages import blocks, last_assistant
-from agentlib.session_file import Line
+from agentlib.session.file import Line
 from offline_api import violation
 
 Body = dict[str, Any]

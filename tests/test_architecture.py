@@ -11,23 +11,17 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-HOUSE = (
-    "agentlib",
-    "offline_api",
-    "session_report",
-    "windtunnel",
-    "course",
-    "tools",
-    "tests",
-)
+from tests.packages import PACKAGES, ROOT
+
+FOLDERS = PACKAGES | {"tools": ROOT / "tools", "tests": ROOT / "tests"}
+HOUSE = tuple(FOLDERS)
 """A package imports only those before it. tools are not imported by the course."""
 SOURCES = {
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(
+    ".".join(path.relative_to(folder.parent).with_suffix("").parts).removesuffix(
         ".__init__"
     ): path
-    for package in HOUSE
-    for path in sorted((ROOT / package).rglob("*.py"))
+    for folder in FOLDERS.values()
+    for path in sorted(folder.rglob("*.py"))
     if "data" not in path.relative_to(ROOT).parts
 }
 OURS = {name: path for name, path in SOURCES.items() if not name.startswith("tests")}
@@ -111,7 +105,7 @@ ENTRANCES = (
     "agentlib.cli",
     "agentlib.__main",
     "agentlib.adapters.",
-    "agentlib.bounded",
+    "agentlib.api.bounded",
 )
 AGENT = [n for n in SOURCES if n.startswith("agentlib") and not n.startswith(ENTRANCES)]
 
@@ -152,54 +146,90 @@ def test_a_script_finds_its_imports(path: Path):
         assert runpy.run_path(str(path))["__doc__"]
 
 
-CORE = (
-    "messages",
-    "step",
+# The top of agentlib is the course's table of contents. Behind it are drawers.
+
+TOP = (
+    "loop",
     "estimation",
     "micro_compact",
     "auto_compact",
     "manual_compact",
-    "pipeline",
     "transcripts",
-    "session_file",
-    "loop",
+    "head_and_tail",
+    "recovery",
+    "messages",
+    "step",
+    "pipeline",
+    "settings",
+    "presets",
 )
-"""What runs on the plain path, as the package's docstring lists it."""
-RARE = re.compile(
-    "(^|_)(pin(s|ned)?|gated?|keep_?alive|repeats?|memory|own_notes|undo(ne)?|preview"
-    "|mend(s|ed)?|sandbox|secret|masked|endpoint|summary_model|or_else)(_|$)",
-    re.IGNORECASE,
-)
-PLUGS = {
-    ("messages", "PINNED"),  # one of the marks in texts
-    ("auto_compact", "masked"),  # no key goes into a summary
-    ("transcripts", "fold_mended"),  # a damaged file is read as far as it can be
+DOORS = {
+    ("loop", "api.requests"),  # the one place where a model is asked
+    ("loop", "compaction.around"),  # put around the agent by `run`, and by nobody else
+    ("loop", "tools"),  # what the agent acts with
+    ("auto_compact", "api.requests"),  # a summary is a request, too
+    ("auto_compact", "api.masks"),  # no key goes into a summary
+    ("transcripts", "session.file"),  # its lines, and writing them whole
+    ("transcripts", "session.extras"),  # what they say beside the conversation
+    ("transcripts", "session.mending"),  # a damaged file is read as far as it can be
+    ("pipeline", "compaction.engine_check"),  # somebody's layer may be none
 }
+"""What the top imports of the drawers: at most nine, each with its reason."""
+BETWEEN = {
+    ("compaction.breaker", "session.file"),  # it reads what the session has noted
+    (
+        "session.extras",
+        "api.replies",
+    ),  # token counts of a bill, as an API may send them
+    ("session.file", "api.replies"),
+    ("session.keep_alive", "api.replies"),
+    ("session.keep_alive", "api.requests"),  # a repeat is a request
+    ("session.mending", "api.replies"),  # what a request can hold
+    ("tools.shell", "session.file"),  # Ctrl-C waits until a command has been noted
+}
+"""What one drawer imports of another."""
+FREE = ("cli", "adapters")
+"""Drawers that may import everything."""
 
 
-def test_the_core_names_no_rare_feature_but_where_it_is_plugged_in() -> None:
-    listed = (ROOT / "agentlib" / "__init__.py").read_text(encoding="utf-8")
-    assert re.findall(r"^    (\w+)  ", listed, re.MULTILINE)[: len(CORE)] == list(CORE)
-    named = {
-        (module, name)
-        for module in CORE
-        for name in identifiers(OURS[f"agentlib.{module}"])
-        if RARE.search(name)
+def in_agentlib(graph: dict[str, set[str]]) -> dict[str, set[str]]:
+    return {
+        name.removeprefix("agentlib."): {
+            other.removeprefix("agentlib.")
+            for other in others
+            if other.startswith("agentlib.")
+        }
+        for name, others in graph.items()
+        if name.startswith("agentlib.") and package_of(name[9:]) not in FREE
     }
-    assert named == PLUGS
 
 
-def identifiers(path: Path) -> set[str]:
-    """All names in the code of a module: variables, attributes, functions, imports."""
-    found = set[str]()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
-                found.add(name)
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.alias(name=name):
-                found.add(name.rpartition(".")[2])
-            case _:
-                pass
-    return {name.lstrip("_") for name in found}
+def test_the_top_is_the_thirteen_and_the_docstring_names_each(graph) -> None:
+    folder = ROOT / "agentlib"
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__"}
+    assert files == set(TOP)
+    text = (folder / "__init__.py").read_text(encoding="utf-8")
+    assert [name for name in TOP if not re.search(rf"\b{name}\b", text)] == []
+    assert len(text.splitlines()) <= 20
+
+
+def test_the_top_imports_itself_and_a_few_doors(graph) -> None:
+    found = {
+        (name, other)
+        for name, others in in_agentlib(graph).items()
+        for other in others
+        if name in TOP and other not in TOP
+    }
+    assert found == DOORS
+    assert len(DOORS) <= 9
+
+
+def test_a_drawer_imports_the_top_and_itself_but_for_a_few(graph) -> None:
+    found = {
+        (name, other)
+        for name, others in in_agentlib(graph).items()
+        for other in others
+        if name not in (*TOP, "__main__") and other not in TOP
+        if package_of(name) != package_of(other)
+    }
+    assert found == BETWEEN

@@ -12,9 +12,9 @@ import pytest
 
 import session_report as sessions
 from agentlib import presets
+from agentlib.api.spending import PRICED_AS
 from agentlib.presets import CLAUDE_CODE, DEFAULT
 from agentlib.settings import Settings
-from agentlib.spending import PRICED_AS
 from tests.benchmarks import faults as bench
 from tests.benchmarks import fuzz
 from tests.benchmarks.compare import as_table, compare, dominated, measures, rows, shown

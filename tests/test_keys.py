@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentlib.api.masks import masked
 from agentlib.auto_compact import SummaryFailed, auto_compact
 from agentlib.cli import render
 from agentlib.cli.program import engine_named
+from agentlib.compaction.around import Hooks, hooked
+from agentlib.compaction.hooks import recent_files
 from agentlib.estimation import TokenMeter
 from agentlib.head_and_tail import head_and_tail
-from agentlib.hooks import Hooks, hooked, recent_files
-from agentlib.masks import masked
 from agentlib.pipeline import Now, compact
 from agentlib.settings import Settings
 from agentlib.step import Step

@@ -186,13 +186,18 @@ def test_a_lesson_keeps_to_its_length(path: Path):
     assert (
         counts["minutes"] <= int(stated) <= counts["minutes"] + 15
     )  # what people took
-    rows = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    [row] = [
-        row
-        for row in rows
-        if row.startswith("| [") and f"notebooks/{path.name})" in row
-    ]
-    assert row.endswith(f"| {stated} |")
+    index = nbformat.read(path.with_name("index.ipynb"), as_version=4)
+    lists = [cell.source for cell in index.cells if cell.cell_type == "markdown"]
+    [row] = rows(path, "\n".join(lists))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for each in (row, *rows(path, readme)):
+        assert each.endswith(f"| {stated} |")
+
+
+def rows(path: Path, text: str) -> list[str]:
+    """Return the rows of a text's tables that begin with a link to a lesson."""
+    link = re.compile(rf"\| \[[^]]+\]\((notebooks/)?{re.escape(path.name)}\) \|")
+    return [line for line in text.splitlines() if link.match(line)]
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)

@@ -19,9 +19,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from rattler import MatchSpec
 
+from tests.packages import PACKAGES, ROOT
 from tools import pages
 
-ROOT = Path(__file__).parent.parent
 COURSE = {"jupyterlab", "anthropic", "matplotlib", "pandas", "ipywidgets", "nbval"}
 REGISTRY = re.compile(r"https?://[\w.-]*(py" r"pi|python" r"hosted)|file:/" r"//\w")
 LOCKED = re.compile(r"[a-z0-9._-]+==[^\s;]+( ; .+)?")
@@ -162,12 +162,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*-py3-none-any.whl"))
 
 
-PACKAGES = ("agentlib", "offline_api", "session_report", "windtunnel", "course")
-
-
 def test_the_wheel_holds_every_file_of_the_packages(wheel: Path):
-    files = [path.relative_to(ROOT) for path in tracked()]
-    ours = [path.as_posix() for path in files if path.parts[0] in PACKAGES]
+    ours = [
+        path.relative_to(folder.parent).as_posix()
+        for path in tracked()
+        for folder in PACKAGES.values()
+        if path.is_relative_to(folder)
+    ]
     inside = [
         name
         for name in zipfile.ZipFile(wheel).namelist()
@@ -179,7 +180,7 @@ def test_the_wheel_holds_every_file_of_the_packages(wheel: Path):
 
 IMPORT_ALL = f"""
 import agentlib, importlib, pkgutil, sys
-for package in map(importlib.import_module, {PACKAGES}):
+for package in map(importlib.import_module, {[*PACKAGES]}):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         if module.name.endswith("__main__") or ".adapters." in module.name:
             continue

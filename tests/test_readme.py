@@ -1,4 +1,4 @@
-"""The README and the pages of docs/: their examples run as they stand.
+"""The READMEs and the pages of docs/: their examples run as they stand.
 
 `tests/adapters/test_docs.py` runs those of docs/your-agent.md, which need frameworks.
 """
@@ -20,10 +20,16 @@ import pytest
 
 from agentlib.cli import main as terminal
 from agentlib.transcripts import load
+from tests.packages import PYTHONPATH
 from tools import conversation
 
 ROOT = Path(__file__).parent.parent
-TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "lab/README.md",
+]
+TERMINAL = ROOT / "docs/terminal.md"
 BLOCK = re.compile(r"(<!-- not run -->\n)?^```(\w*)\n(.*?)^```", re.M | re.S)
 PROGRAMS = {
     "python -m agentlib": "agentlib",
@@ -68,13 +74,18 @@ def obey(command: str, monkeypatch: pytest.MonkeyPatch, lines: str = "") -> int:
     return terminal.main(words)
 
 
-def test_the_readme_shows_the_end_of_the_published_agent():
-    [_, shown] = [text for name, text in blocks(TEXTS[0]) if name == "python"]
-    assert shown in (ROOT / "docs/my_agent.py").read_text(encoding="utf-8")
+def test_the_readme_lists_the_hour_and_lessons_00_to_05_and_then_goes_further():
+    text = TEXTS[0].read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[[^]]+\]\(notebooks/(\w+)\.ipynb\)", text, re.M)
+    lessons = sorted(path.stem for path in (ROOT / "notebooks").glob("0[0-5]_*.ipynb"))
+    assert rows == ["an_hour", *lessons]
+    further = text.partition("\n## Further\n")[2].strip().splitlines()
+    assert len(further) == 10
+    assert [line for line in further if not line.startswith("- [")] == []
 
 
-def test_the_taste_prints_what_the_readme_shows():
-    examples = blocks(TEXTS[0])
+def test_the_example_of_a_layer_prints_what_the_page_shows():
+    examples = blocks(ROOT / "docs/installing.md")
     at = next(number for number, (name, _) in enumerate(examples) if name == "python")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -97,10 +108,10 @@ def test_the_first_command_compacts_and_its_last_line_goes_on(
     assert obey(last, monkeypatch, "/context\n") == terminal.DONE
 
 
-def test_the_commands_of_a_conversation_are_those_of_the_readme(
+def test_the_commands_of_a_conversation_are_those_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    rows = re.findall(r"^\| `(/[^`]+)` \|", TEXTS[0].read_text("utf-8"), re.M)
+    rows = re.findall(r"^\| `(/[^`]+)` \|", TERMINAL.read_text("utf-8"), re.M)
     assert len(rows) >= 5
     (tmp_path / "a.py").write_text("x = 1\n", encoding="utf-8")
     typed = ["Read every Python file one by one and write a report", *rows, "/nothing"]
@@ -136,8 +147,8 @@ def test_every_make_target_that_a_page_names_is_there(path: Path):
     assert {one or other for one, other in named} <= targets
 
 
-def test_the_readme_lists_the_tasks_of_the_help():
-    text = TEXTS[0].read_text(encoding="utf-8")
+def test_the_page_of_the_terminal_lists_the_tasks_of_the_help():
+    text = TERMINAL.read_text(encoding="utf-8")
     help_text = " ".join(help_of("agentlib").split())
     rows = re.findall(r'^\| [^|]+ \| "(.+)" \|$', text, re.M)
     assert len(rows) == 7
@@ -187,7 +198,7 @@ def test_the_engine_of_your_agent_runs_in_the_terminal_as_the_page_says(
         (name, shown) for _, name, shown in BLOCK.findall(section)
     ][:2]
     (tmp_path / "mine.py").write_text(engine, encoding="utf-8")
-    (tmp_path / "agentlib").symlink_to(ROOT / "offline_api")  # enough to compact
+    (tmp_path / "agentlib").symlink_to(ROOT / "lab/offline_api")  # enough to compact
     monkeypatch.chdir(tmp_path)
     assert obey(command, monkeypatch) == terminal.DONE
     [session] = (load(path) for path in tmp_path.glob(".transcripts/*.jsonl"))
@@ -211,7 +222,7 @@ def test_the_judge_tries_the_example_as_the_page_of_the_wind_tunnel_says(
     ]
     (tmp_path / "myagent.py").write_text(example, encoding="utf-8")
     (tmp_path / ".venv").symlink_to(sys.prefix)
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": PYTHONPATH}
     # In a shell, because no other test starts the judge as a program.
     subprocess.run(
         command, shell=True, cwd=tmp_path, env=environment, capture_output=True

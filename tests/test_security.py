@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from agentlib.shell import FILE_LIMIT, MEMORY_LIMIT
 from agentlib.tools import Workspace
+from agentlib.tools.shell import FILE_LIMIT, MEMORY_LIMIT
 from agentlib.transcripts import load
 from offline_api.__main__ import listen
 from offline_api.server import Server

@@ -1,4 +1,4 @@
-"""Record a conversation with the agent as the README's picture, docs/conversation.svg.
+"""Record a conversation with the agent as the picture of docs/terminal.md.
 
 python -m tools.conversation
 

@@ -1,7 +1,8 @@
 """Rename the imports of code that was written against an earlier edition.
 
-Until the third edition one package, `agentlib`, held what are five now. Notebooks that a
-learner has edited still import its old modules.
+Until the third edition one package, `agentlib`, held what are five now. Until the fifth
+its modules stood side by side, and most are in drawers since. Notebooks that a learner has
+edited, and their `my_agent.py`, still import the old ones.
 """
 
 import re
@@ -57,7 +58,6 @@ MOVED |= {
     "agentlib.messages.replaced": "agentlib.messages.summary_source",
     "agentlib.recovery.memory_first": "agentlib.own_notes.memory_first",
     "agentlib.recovery.or_else": "agentlib.summaries.or_else",
-    "agentlib.recovery.spoken_lines": "agentlib.own_notes.spoken_lines",
     "agentlib.session_file.Compaction": "agentlib.session_file.CompactionRecord",
     "agentlib.session_file.SessionInUse": "agentlib.session_lock.SessionInUse",
     "agentlib.session_file.hold": "agentlib.session_lock.hold",
@@ -69,8 +69,35 @@ for _name in ("drop_newest_thinking", "drop_thinking"):
     MOVED[f"agentlib.messages.{_name}"] = f"agentlib.step.{_name}"
 for _name in ("counts", "is_content", "received", "sendable", "stripped"):
     MOVED[f"agentlib.messages.{_name}"] = f"agentlib.replies.{_name}"
-for _name in ("NoEngine", "check_engine", "run_engine"):
+for _name in ("NoEngine", "check_engine"):
     MOVED[f"agentlib.pipeline.{_name}"] = f"agentlib.engine_check.{_name}"
+
+DRAWERS = {
+    "api": ("bounded", "live", "masks", "refusals", "replies", "requests", "spending"),
+    "compaction": ("around", "breaker", "engine_check", "events", "hooks", "own_notes"),
+    "session": ("keep_alive", "mending", "undo"),
+    "tools": ("shell",),
+}
+"""Modules that stood at the top of agentlib until the fifth edition."""
+for _drawer, _names in DRAWERS.items():
+    for _name in _names:
+        MOVED[f"agentlib.{_name}"] = f"agentlib.{_drawer}.{_name}"
+MOVED |= {
+    "agentlib.summaries": "agentlib.compaction.around",
+    "agentlib.session_file": "agentlib.session.file",
+    "agentlib.session_extras": "agentlib.session.extras",
+    "agentlib.session_lock": "agentlib.session.file",
+    "agentlib.engine_check.run_engine": "agentlib.pipeline.run_engine",
+    "agentlib.events.Event": "agentlib.step.Event",
+    "agentlib.own_notes.spoken_lines": "agentlib.recovery.spoken_lines",
+    "agentlib.requests.LONGEST_REPLY": "agentlib.settings.LONGEST_REPLY",
+    "agentlib.undo.preview": "agentlib.compaction.around.preview",
+}
+for _name in ("Hooks", "NO_HOOKS", "gated", "hooked"):
+    MOVED[f"agentlib.hooks.{_name}"] = f"agentlib.compaction.around.{_name}"
+for _name in ("AGAIN", "NEARLY_FULL", "Breaker", "breaker"):
+    MOVED[f"agentlib.recovery.{_name}"] = f"agentlib.compaction.breaker.{_name}"
+MOVED["agentlib.recovery.CompactionRests"] = "agentlib.auto_compact.CompactionRests"
 
 _STATEMENT = re.compile(
     r"^([ \t]*)from (agentlib[\w.]*) import (\([^)]*\)|[^\n#(]+?)([ \t]*#[^\n]*)?$",
@@ -88,7 +115,7 @@ def renamed(code: str) -> str:
     'import session_report as sessions'
     """
     code = _STATEMENT.sub(_renamed_statement, code)
-    return _MODULE.sub(lambda found: found[1] + _new_name(found[2]), code)
+    return _MODULE.sub(lambda found: found[1] + new_name(found[2]), code)
 
 
 def _renamed_statement(found: re.Match[str]) -> str:
@@ -97,7 +124,7 @@ def _renamed_statement(found: re.Match[str]) -> str:
     moved: dict[str, list[str]] = {}
     for name in listed:
         old, _, alias = name.partition(" as ")
-        package, _, new = _new_name(f"{module}.{old}").rpartition(".")
+        package, _, new = new_name(f"{module}.{old}").rpartition(".")
         shown = alias or old
         moved.setdefault(package, []).append(
             new if new == shown else f"{new} as {shown}"
@@ -115,10 +142,13 @@ def _statement(package: str, names: list[str]) -> str:
     return f"import {', '.join(names)}"
 
 
-def _new_name(name: str) -> str:
-    """Return the new name of a module or of a name in one; the longest match counts."""
+def new_name(name: str) -> str:
+    """Return the new name of a module or of a name in one, through all editions since.
+
+    The longest match counts.
+    """
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         if new := MOVED.get(".".join(parts[:end])):
-            return ".".join([new, *parts[end:]])
+            return new_name(".".join([new, *parts[end:]]))
     return name

@@ -19,9 +19,9 @@ from tokenize import COMMENT, DEDENT, ENDMARKER, INDENT, NEWLINE, NL, generate_t
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (
     "agentlib",
-    "offline_api",
-    "session_report",
-    "windtunnel",
+    "lab/offline_api",
+    "lab/session_report",
+    "lab/windtunnel",
     "course",
     "tools",
     "tests",
@@ -136,7 +136,7 @@ def main() -> None:
     )
     print(f"{'packed/1,000':>14}")
     for package in PACKAGES:
-        print(row(package, measured(ROOT / package)))
+        print(row(Path(package).name, measured(ROOT / package)))
     for library in LIBRARIES:
         print(row(library, measured(_installed(library))))
 

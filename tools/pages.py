@@ -69,7 +69,18 @@ def sources() -> list[Path]:
         NOTEBOOKS / "GLOSSARY.md",
         *sorted(ROOT.glob("*.md")),
         *sorted((ROOT / "docs").glob("*.md")),
+        ROOT / "lab/README.md",
     ]
+
+
+def page_name(path: Path) -> str:
+    """Return the name of a source's page. A folder's README has the folder's name.
+
+    >>> page_name(ROOT / "README.md"), page_name(ROOT / "lab/README.md")
+    ('README', 'lab')
+    """
+    is_of_folder = path.stem == "README" and path.parent != ROOT
+    return path.parent.name if is_of_folder else path.stem
 
 
 def read(path: Path) -> NotebookNode:
@@ -99,7 +110,7 @@ def make(path: Path, notebook: NotebookNode, pages: Iterable[Path]) -> Page:
         cell.source for cell in notebook.cells if cell.cell_type == "markdown"
     )
     return Page(
-        name=path.stem,
+        name=page_name(path),
         title=title(text),
         aim=aim(text),
         minutes=minutes(text),
@@ -153,7 +164,7 @@ def linked(text: str, source: Path, pages: Iterable[Path]) -> tuple[str, set[Pat
                 f"{source.name} links to {link[2]}, which is not there"
             )
         if path in pages:
-            return f"{link[1]}{path.stem}.html"
+            return f"{link[1]}{page_name(path)}.html"
         files.add(path)
         return link[1] + place(path).as_posix()
 
@@ -220,7 +231,7 @@ def build(out: Path, notebooks: Mapping[Path, NotebookNode]) -> list[Path]:
     """
     paths = sources()
     pages = {
-        path.stem: make(path, notebooks.get(path) or read(path), paths)
+        page_name(path): make(path, notebooks.get(path) or read(path), paths)
         for path in paths
     }
     for file in frozenset().union(*(page.files for page in pages.values())):

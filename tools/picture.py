@@ -1,9 +1,9 @@
-"""Draw the README's pictures: one task without the layers and with them, and the
-scorecard.
+"""Draw the pictures of the texts: one task without the layers and with them, the
+scorecard, and the field.
 
 python tools/picture.py
 
-The runs are offline, so the picture is the same every time.
+The runs are offline, so the pictures are the same every time.
 """
 
 from pathlib import Path

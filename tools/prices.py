@@ -1,4 +1,4 @@
-"""Renew `agentlib/prices.json` from litellm's list: `make prices`.
+"""Renew `agentlib/api/prices.json` from litellm's list: `make prices`.
 
 litellm (https://github.com/BerriAI/litellm, MIT) keeps the list prices of all models in
 one file, and each release has it. This takes the newest release from the package
@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-LIST = Path(__file__).parents[1] / "agentlib" / "prices.json"
+LIST = Path(__file__).parents[1] / "agentlib" / "api" / "prices.json"
 INSIDE = "litellm/model_prices_and_context_window_backup.json"
 _NAMES = {
     "input": "input_cost_per_token",

@@ -4,7 +4,7 @@ make programs               installs and runs all of them, on five seeds
 make programs NAME=pi       one of them
 
 Each has a folder of its own, apart from .venv, and none of their install scripts runs.
-The rows are stored in windtunnel/programs/field.json: sizes, kinds and marks, and
+The rows are stored in lab/windtunnel/programs/field.json: sizes, kinds and marks, and
 nothing of a program's code, prompts or texts.
 """
 

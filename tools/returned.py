@@ -30,7 +30,7 @@ import nbformat
 from rich.console import Console
 from rich.table import Table
 
-from agentlib import shell
+from agentlib.tools import shell
 from tools.recheck import NOT_TRIED, VERDICTS
 from tools.workbook import ROOT
 
@@ -40,17 +40,10 @@ SECONDS = 180
 LARGEST = 30_000_000
 """Most bytes of one file."""
 CHECK = re.compile(r'^check\("([\d.]+)", (.+)\)', re.MULTILINE)
-PACKAGES = (
-    "agentlib",
-    "offline_api",
-    "session_report",
-    "windtunnel",
-    "course",
-    "tools",
-)
+FOLDERS = ("agentlib", "lab", "course", "tools")
 """What the checks need of the repository. Bubblewrap shows them nothing else of it."""
 START = (
-    "import sys; sys.path[:0] = [{root!r}]; from tools.recheck import main; import json; "
+    "import sys; sys.path[:0] = {paths!r}; from tools.recheck import main; import json; "
     "main(sys.argv[1], *map(json.loads, sys.argv[2:4]))"
 )
 
@@ -164,7 +157,12 @@ def run(
             if each.is_file() and not each.is_symlink():
                 shutil.copyfile(each, folder / each.name)
         words = [path.name, json.dumps(wanted), json.dumps(stubs)]
-        call = [sys.executable, "-c", START.format(root=str(ROOT)), *words]
+        call = [
+            sys.executable,
+            "-c",
+            START.format(paths=[str(ROOT), str(ROOT / "lab")]),
+            *words,
+        ]
         prefix = confined(bubblewrap, folder) if bubblewrap else []
         ended = shell.run([*prefix, *call], folder, time_limit=seconds)
         file = folder / VERDICTS
@@ -178,8 +176,8 @@ def run(
 def confined(bubblewrap: str, folder: Path) -> list[str]:
     """Return the words that run a command in bubblewrap, with the packages in sight."""
     words = shell.sandbox_prefix(bubblewrap, folder)
-    for package in PACKAGES:
-        place = str(ROOT / package)
+    for name in FOLDERS:
+        place = str(ROOT / name)
         words += ["--ro-bind", place, place]
     return words
 

@@ -18,7 +18,13 @@ import joblib
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "build/runs"
-PACKAGES = ("agentlib", "offline_api", "session_report", "windtunnel", "course")
+PACKAGES = (
+    "agentlib",
+    "lab/offline_api",
+    "lab/session_report",
+    "lab/windtunnel",
+    "course",
+)
 
 
 def install() -> None:

@@ -18,6 +18,8 @@ from tools.imports import renamed
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "workbook"
+AGENT = "my_agent.py"
+"""The learner's own file, which passing exercises write."""
 RECORD = ".copied.json"
 """Fingerprints of the lessons as they were copied, by file name."""
 EXERCISE = re.compile(r'^check\("([\d.]+)"', re.MULTILINE)
@@ -27,7 +29,7 @@ EXERCISE = re.compile(r'^check\("([\d.]+)"', re.MULTILINE)
 def update(root: Path = ROOT) -> list[str]:
     """Copy what is missing, replace what is outdated, and return a line about each."""
     is_new = not (root / FOLDER).exists()
-    lines = [_refresh(root, name) for name in names(root)]
+    lines = [*(_refresh(root, name) for name in names(root)), _rename_file(root)]
     if is_new:
         lines.append(f"{FOLDER}/ has your own copies of the lessons, without outputs.")
     return [line for line in lines if line]
@@ -77,6 +79,21 @@ def _rename_imports(copy: Path) -> bool:
     if is_changed:
         _write(copy, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
     return is_changed
+
+
+def _rename_file(root: Path) -> str:
+    """Rename the imports of the learner's own file. Return a line if any was."""
+    path = root / FOLDER / AGENT
+    try:
+        text = read(path)
+    except (OSError, UnicodeDecodeError):  # there is none, or the course will say so
+        return ""
+    if (new := renamed(text)) == text:
+        return ""
+    _write(path, new)
+    return (
+        f"{AGENT}: its imports have the new names, and nothing else of it is changed."
+    )
 
 
 def _how_to_reset(name: str) -> str:

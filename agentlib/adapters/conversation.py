@@ -27,27 +27,26 @@ from typing import Any, ClassVar
 
 from agentlib import (
     auto_compact,
-    breaker,
     estimation,
     pipeline,
     presets,
     recovery,
-    replies,
     step,
 )
 from agentlib import messages as msg
 from agentlib.adapters import shapes
 from agentlib.adapters.record import Record
 from agentlib.adapters.thread import Recorded, Thread, Writer, entries
-from agentlib.engine_check import check_engine, run_engine
-from agentlib.events import Event
+from agentlib.api import replies
+from agentlib.api.refusals import excess
+from agentlib.compaction import breaker
+from agentlib.compaction.around import Part, through
+from agentlib.compaction.engine_check import check_engine
+from agentlib.compaction.own_notes import memory_first
 from agentlib.messages import Message
-from agentlib.own_notes import memory_first
-from agentlib.refusals import excess
-from agentlib.requests import LONGEST_REPLY
-from agentlib.settings import Settings
-from agentlib.step import Step
-from agentlib.summaries import Part, through
+from agentlib.pipeline import run_engine
+from agentlib.settings import LONGEST_REPLY, Settings
+from agentlib.step import Event, Step
 
 Ask = Callable[[list[Any]], Any]
 """(a framework's messages) -> the model's reply, as `shapes.reply` makes it, or its

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from agentlib import session_file as file
 from agentlib.adapters import shapes
 from agentlib.adapters.thread import Thread
-from agentlib.replies import is_content
-from agentlib.session_file import Line
+from agentlib.api.replies import is_content
+from agentlib.session import file
+from agentlib.session.file import Line
 from agentlib.step import Step
 
 VIEW = "view"

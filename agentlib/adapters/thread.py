@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from agentlib import messages as msg
-from agentlib import replies
 from agentlib.adapters import shapes
+from agentlib.api import replies
 from agentlib.messages import THINKING, Block, Message, interrupted
-from agentlib.session_file import Line
+from agentlib.session.file import Line
 from agentlib.step import Step
 from agentlib.transcripts import Session
 

@@ -12,10 +12,10 @@ from typing import Annotated, Any, get_type_hints
 import click
 
 from agentlib import pipeline, presets
+from agentlib.api.spending import repeats_that_pay
 from agentlib.cli.program import engine_named, started_by
 from agentlib.pipeline import ContextEngine
 from agentlib.settings import MODEL, Settings
-from agentlib.spending import repeats_that_pay
 
 _FOLDER = click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path)
 _NEW_FOLDER = click.Path(file_okay=False, resolve_path=True, path_type=Path)

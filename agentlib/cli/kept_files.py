@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
 
-from agentlib import shell
+from agentlib.tools import shell
 
 NEW = ""
 """Stands for the SHA-256 of a file that wasn't there before."""

@@ -19,28 +19,27 @@ from typing import Any
 
 import click
 
-from agentlib import shell
-from agentlib.cli import render
-from agentlib.cli.arguments import TYPED, AgentCommand, Arguments, options, to_resume
-from agentlib.cli.kept_files import Before
-from agentlib.cli.program import typed
-from agentlib.cli.working_copy import copy_folder
-from agentlib.keep_alive import repeat
-from agentlib.live import (
+from agentlib.api.live import (
     live_client,
     live_notice,
     model_id,
     served_window,
     take_price,
 )
+from agentlib.api.spending import price_list
+from agentlib.cli import render
+from agentlib.cli.arguments import TYPED, AgentCommand, Arguments, options, to_resume
+from agentlib.cli.kept_files import Before
+from agentlib.cli.program import typed
+from agentlib.cli.working_copy import copy_folder
 from agentlib.loop import Agent, equipped, turns
-from agentlib.session_extras import note_kept
-from agentlib.session_file import SETTINGS
+from agentlib.session.extras import note_kept
+from agentlib.session.file import SETTINGS
+from agentlib.session.keep_alive import repeat
+from agentlib.session.undo import undo
 from agentlib.settings import MODEL
-from agentlib.spending import price_list
-from agentlib.tools import Workspace
+from agentlib.tools import Workspace, shell
 from agentlib.transcripts import Session, load
-from agentlib.undo import undo
 
 DONE = 0
 FAILED = 1

@@ -6,7 +6,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
 
-from agentlib.engine_check import NoEngine, check_engine
+from agentlib.compaction.engine_check import NoEngine, check_engine
 from agentlib.pipeline import ContextEngine
 
 

@@ -12,13 +12,13 @@ from unicodedata import category
 
 import click
 
+from agentlib.api.masks import masked
+from agentlib.api.spending import dollars
+from agentlib.compaction.around import preview
 from agentlib.estimation import breakdown, prompt_tokens
 from agentlib.loop import Agent, Turn, meter_of
-from agentlib.masks import masked
 from agentlib.messages import Block, blocks, kinds_of, of_type, result_text
-from agentlib.spending import dollars
 from agentlib.step import Outcome, Step
-from agentlib.undo import preview
 
 _UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Control characters, and those that turn the writing direction."""

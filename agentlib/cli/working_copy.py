@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from agentlib.shell import holds_keys
+from agentlib.tools.shell import holds_keys
 
 _LEFT_OUT = shutil.ignore_patterns(
     *(

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from pandas import DataFrame
 
-from agentlib.spending import Usage, priced, rates
+from agentlib.api.spending import Usage, priced, rates
 from session_report.style import BLUE, DARK, OCHRE, PALE, RED, Chart, plain
 
 _BARS = {

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from agentlib.spending import dollars, rates
+from agentlib.api.spending import dollars, rates
 from course.figures import bills
 from course.panels.panel import Drawing, Panel, slider
 from offline_api.cache import Part, PromptCache

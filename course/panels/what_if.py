@@ -22,8 +22,8 @@ from ipywidgets import HTML, HBox, Image, IntSlider, Layout
 from pandas import DataFrame, read_csv
 
 from agentlib import presets
+from agentlib.api.spending import dollars
 from agentlib.settings import Settings
-from agentlib.spending import dollars
 from agentlib.transcripts import Session
 from course.figures import charts
 from course.panels.panel import (

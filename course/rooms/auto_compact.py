@@ -10,10 +10,10 @@ from typing import Any
 
 from matplotlib.patches import Patch
 
+from agentlib.api.spending import PRICED_AS
 from agentlib.auto_compact import summary_message
 from agentlib.messages import Message, active_request, exchanges, kinds_of, of_type
 from agentlib.settings import Settings
-from agentlib.spending import PRICED_AS
 from course.checking import (
     SUMMARY,
     Answer,

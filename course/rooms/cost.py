@@ -15,13 +15,13 @@ import numpy
 from pandas import DataFrame
 
 from agentlib import presets
+from agentlib.api.spending import PRICED_AS, dollars, price_list, priced, rates
 from agentlib.auto_compact import auto_compact
 from agentlib.messages import Message, active_request
 from agentlib.micro_compact import micro_compact
 from agentlib.pipeline import Step, compact
-from agentlib.session_file import Prefix
+from agentlib.session.file import Prefix
 from agentlib.settings import Settings
-from agentlib.spending import PRICED_AS, dollars, price_list, priced, rates
 from agentlib.transcripts import Session
 from course.checking import Answer, conversation, exercise, require
 from course.figures.bills import savings

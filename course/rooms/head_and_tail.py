@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from agentlib.api.spending import PRICED_AS, dollars
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import handoff_prompt
@@ -22,9 +23,8 @@ from agentlib.messages import (
     of_type,
 )
 from agentlib.pipeline import Layer
-from agentlib.session_file import CompactionRecord
+from agentlib.session.file import CompactionRecord
 from agentlib.settings import Settings
-from agentlib.spending import PRICED_AS, dollars
 from course.checking import (
     SUMMARY,
     Answer,

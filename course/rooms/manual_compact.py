@@ -12,7 +12,6 @@ from typing import Any
 from pandas import DataFrame
 
 from agentlib.auto_compact import summary_message
-from agentlib.engine_check import run_engine
 from agentlib.manual_compact import COMPACT_TOOL, requested_focus
 from agentlib.messages import (
     Message,
@@ -23,7 +22,7 @@ from agentlib.messages import (
     of_type,
     waiting,
 )
-from agentlib.pipeline import ContextEngine, Layer, Now
+from agentlib.pipeline import ContextEngine, Layer, Now, run_engine
 from agentlib.settings import Settings
 from agentlib.step import Step
 from agentlib.tools import DEFINITIONS

@@ -12,11 +12,11 @@ from typing import Any
 
 from IPython.display import display  # pyright: ignore[reportUnknownVariableType]
 
+from agentlib.api.spending import PRICED_AS, Usage, dollars, priced
 from agentlib.estimation import prompt_tokens
 from agentlib.messages import Block, Message, of_type
 from agentlib.micro_compact import micro_compact
 from agentlib.settings import Settings
-from agentlib.spending import PRICED_AS, Usage, dollars, priced
 from course.checking import Answer, conversation, exercise, require, shown
 from course.figures import charts, window_map
 from course.figures.window_map import Tile

@@ -13,15 +13,15 @@ from typing import Any
 
 from pandas import DataFrame
 
+from agentlib.api.refusals import excess
+from agentlib.api.requests import request, send
 from agentlib.auto_compact import auto_compact, summary_message, summary_prompt
-from agentlib.breaker import AGAIN, NEARLY_FULL, Breaker
+from agentlib.compaction.breaker import AGAIN, NEARLY_FULL, Breaker
 from agentlib.estimation import estimate_text, estimate_tokens
 from agentlib.loop import system_prompt
 from agentlib.messages import Message, active_request, of_type
 from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.recovery import spoken_lines
-from agentlib.refusals import excess
-from agentlib.requests import request, send
 from agentlib.settings import MODEL, Settings
 from agentlib.step import Step
 from agentlib.tools import Workspace

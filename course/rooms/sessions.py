@@ -13,10 +13,11 @@ from typing import Any
 
 from pandas import DataFrame
 
-from agentlib import presets, session_file
+from agentlib import presets
+from agentlib.api.spending import PRICED_AS
 from agentlib.estimation import prompt_tokens
 from agentlib.messages import Message
-from agentlib.spending import PRICED_AS
+from agentlib.session import file as session_file
 from agentlib.transcripts import Session
 from course.checking import Answer, exercise, require
 from course.figures import charts

@@ -14,10 +14,10 @@ from typing import Any, cast
 
 import course
 from agentlib import presets
+from agentlib.api.spending import Usage
 from agentlib.estimation import prompt_tokens
 from agentlib.pipeline import ContextEngine, compact
 from agentlib.settings import Settings
-from agentlib.spending import Usage
 from course.checking import Answer, exercise, require
 from course.figures.sawteeth import Row, name_of, sawteeth
 from course.table import Table, as_table

@@ -19,7 +19,6 @@ from typing import Any
 from pandas import DataFrame, option_context
 
 from agentlib import messages as msg
-from agentlib import session_file
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import message_tokens, prompt_tokens
 from agentlib.messages import (
@@ -31,6 +30,7 @@ from agentlib.messages import (
     result_text,
     unanswered,
 )
+from agentlib.session import file as session_file
 from agentlib.transcripts import Session
 from course.checking import (
     Answer,

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
+from agentlib.api.spending import PRICED_AS, dollars, rates
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.estimation import estimate_tokens
 from agentlib.messages import Block, Message, blocks
-from agentlib.spending import PRICED_AS, dollars, rates
 from course.checking import Answer, call_block, exercise, require, result_block, shown
 from course.page import print_lines
 from offline_api.model.prompts import rules_in

@@ -9,14 +9,13 @@ from typing import Any
 
 from pandas import DataFrame
 
+from agentlib.api.spending import Usage, dollars
 from agentlib.auto_compact import summarizer
-from agentlib.engine_check import run_engine
 from agentlib.estimation import TokenMeter
 from agentlib.loop import system_prompt
 from agentlib.messages import Block, Message
-from agentlib.pipeline import ContextEngine, Now
+from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.settings import MODEL, Settings
-from agentlib.spending import Usage, dollars
 from agentlib.step import Step
 from agentlib.tools import Workspace
 from course.checking import Answer, conversation, exercise, require, shown

@@ -162,5 +162,5 @@ def store(ran: Ran) -> None:
 
 if __name__ == "__main__":
     with TemporaryDirectory() as work, TemporaryDirectory() as home:
-        parts = ("agentlib/*.py", "offline_api/model/*.py", "offline_api/*.py")
+        parts = ("agentlib/*.py", "lab/offline_api/model/*.py", "lab/offline_api/*.py")
         store(run(ROOT, Path(work), Path(home), *parts))

@@ -15,7 +15,7 @@ from tests.loopback import served
 
 ASKED = "Read every Python file one by one and write a report"
 OURS = ROOT / "tests/adapters/agents"
-TUNNEL = ROOT / "windtunnel/programs/data"
+TUNNEL = ROOT / "lab/windtunnel/programs/data"
 AGENTS = {
     "mini_swe_agent": TUNNEL,  # the wind tunnel starts it in the same way
     "deep_agents": OURS,
@@ -23,7 +23,7 @@ AGENTS = {
     "inspect_agent": OURS,
 }
 """Scripts that start an agent, and their folders."""
-PACKAGE = ROOT / "offline_api"
+PACKAGE = ROOT / "lab/offline_api"
 
 
 @pytest.mark.parametrize("agent", AGENTS)

@@ -17,7 +17,7 @@ from tests.adapters.others import PYTHON, ROOT
 from tests.loopback import served
 
 ASKED = "Read every Python file one by one and write a report"
-PACKAGE = ROOT / "offline_api"
+PACKAGE = ROOT / "lab/offline_api"
 AGENTS = ROOT / "tests/adapters/agents"
 FRAMEWORKS = {
     "langchain": 16_000,

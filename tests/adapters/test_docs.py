@@ -29,7 +29,7 @@ WINDOW = 32_000
 def run(name: str, folder: Path) -> tuple[str, Server]:
     """Paste an example into a file of a folder with Python files, and run it there."""
     left_out = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "offline_api", folder / "offline_api", ignore=left_out)
+    shutil.copytree(ROOT / "lab/offline_api", folder / "offline_api", ignore=left_out)
     (folder / "pasted.py").write_text(EXAMPLES[name], encoding="utf-8")
     server = Server(reply, window=WINDOW)
     with served(server) as wire:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentlib.api.refusals import excess
 from agentlib.auto_compact import (
     REFERENCE_ONLY,
     SummaryFailed,
@@ -17,7 +18,6 @@ from agentlib.auto_compact import (
     summary_text,
 )
 from agentlib.messages import active_request, exchanges, is_summary, of_type
-from agentlib.refusals import excess
 from agentlib.step import drop_thinking, standing_in
 from offline_api import violation
 from tests.fakes import client, error, say

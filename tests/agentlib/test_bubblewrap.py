@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agentlib.cli.main import main
-from agentlib.shell import confines
 from agentlib.tools import ToolError, Workspace
+from agentlib.tools.shell import confines
 
 if not confines():
     pytest.skip("needs a bubblewrap that may make namespaces", allow_module_level=True)

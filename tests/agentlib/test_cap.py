@@ -22,9 +22,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentlib.api.live import live_client
+from agentlib.api.spending import Cap, CapReached, LiveError, dollars, guard
 from agentlib.cli.main import DONE, main
-from agentlib.live import live_client
-from agentlib.spending import Cap, CapReached, LiveError, dollars, guard
 from offline_api import client
 from offline_api.server import Headers, Reply, Server
 from tests.fakes import good

@@ -17,12 +17,11 @@ import pytest
 
 from agentlib.adapters import chat, shapes
 from agentlib.adapters.chat import Compaction
-from agentlib.engine_check import NoEngine
-from agentlib.events import Event
+from agentlib.compaction.engine_check import NoEngine
 from agentlib.messages import Block, blocks, is_summary, of_type, tool_names
 from agentlib.pipeline import ContextEngine, Now
 from agentlib.settings import Settings
-from agentlib.step import Step
+from agentlib.step import Event, Step
 from agentlib.transcripts import load
 from offline_api import violation
 

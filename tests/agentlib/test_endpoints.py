@@ -14,9 +14,9 @@ import anthropic
 import pytest
 
 from agentlib import loop
+from agentlib.api.spending import LiveError
 from agentlib.messages import blocks
 from agentlib.settings import MODEL
-from agentlib.spending import LiveError
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from offline_api import client

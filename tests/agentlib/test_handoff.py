@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib.auto_compact import SummaryFailed, summary_message
+from agentlib.compaction.around import Hooks, hooked
 from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import handoff_prompt, head_and_tail, summary_budget
-from agentlib.hooks import Hooks, hooked
 from agentlib.loop import run
 from agentlib.messages import asks_for_summary, is_summary, of_type
 from agentlib.presets import HERMES

@@ -1,7 +1,7 @@
 """What is put back by use: the kinds of result that later replies quote, small and
 fresh first."""
 
-from agentlib.hooks import most_used
+from agentlib.compaction.hooks import most_used
 from agentlib.messages import Message
 from tests.strategies import assistant, result, text, use, user
 

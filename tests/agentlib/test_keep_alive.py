@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from agentlib import keep_alive, requests
+from agentlib.api import requests
+from agentlib.api.spending import dollars
 from agentlib.cli.arguments import Arguments
 from agentlib.cli.main import DONE, Terminal
-from agentlib.keep_alive import repeat
 from agentlib.loop import Agent
 from agentlib.presets import DEFAULT
+from agentlib.session import keep_alive
+from agentlib.session.keep_alive import repeat
 from agentlib.settings import MODEL, Settings
-from agentlib.spending import dollars
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from offline_api import client

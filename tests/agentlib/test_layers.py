@@ -9,10 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib import auto_compact, messages, micro_compact, pipeline, presets, recovery
-from agentlib.engine_check import NoEngine, run_engine
+from agentlib.compaction.engine_check import NoEngine
 from agentlib.estimation import new_meter
 from agentlib.messages import Message, is_summary, waiting
-from agentlib.pipeline import LAYERS, Now, clear, compact, cut, stacked, summarise
+from agentlib.pipeline import (
+    LAYERS,
+    Now,
+    clear,
+    compact,
+    cut,
+    run_engine,
+    stacked,
+    summarise,
+)
 from agentlib.settings import Settings
 from agentlib.step import Step
 from offline_api import violation

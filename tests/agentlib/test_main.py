@@ -22,9 +22,9 @@ from typing import Any
 
 import pytest
 
+from agentlib.api.live import price_notice
 from agentlib.cli.main import DONE, FAILED, STOPPED, main, sentence
 from agentlib.estimation import prompt_tokens
-from agentlib.live import price_notice
 from agentlib.loop import Agent
 from agentlib.messages import INTERRUPTED
 from agentlib.settings import MODEL
@@ -33,9 +33,9 @@ from offline_api.server import Headers, Reply, Server
 from tests.desk import Body, Desk, interrupted, parrot
 from tests.fakes import say
 from tests.loopback import served
+from tests.packages import PYTHONPATH
 from tests.runs import ctrl_c
 
-ROOT = Path(__file__).parents[2]
 REPORT = "Read every Python file in this directory one by one and write a report"
 WHOLE_WINDOW = "[window: {:,} tokens, all that the model has]"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="pty and links are POSIX's")
@@ -250,7 +250,7 @@ def test_a_session_is_resumed_by_one_process_at_a_time(here, capsys):
 def program(*argv: str, **more: Any) -> subprocess.Popen[str]:
     """The agent in a process of its own."""
     command = [sys.executable, "-m", "agentlib", "--workspace", "../project", *argv]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH, "PYTHONUTF8": "1"}
     pipe = subprocess.PIPE
     return subprocess.Popen(
         command, env=environment, stdout=pipe, stderr=pipe, encoding="utf-8", **more
@@ -362,7 +362,7 @@ def test_ctrl_c_while_it_starts_is_no_traceback():
         " and os.kill(os.getpid(), signal.SIGINT));"
         "runpy.run_module('agentlib', run_name='__main__')"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH}
     start = [sys.executable, "-c", code]
     ran = subprocess.run(start, env=environment, capture_output=True, encoding="utf-8")
     assert (ran.returncode, ran.stdout, ran.stderr) == (STOPPED, "", "")
@@ -577,7 +577,7 @@ class Person:
             [sys.executable, "-c", AT_A_TERMINAL, "--workspace", "../project", *argv],
             env={
                 **os.environ,
-                "PYTHONPATH": str(ROOT),
+                "PYTHONPATH": PYTHONPATH,
                 "PYTHONUTF8": "1",
                 "TERM": "dumb",
             },
@@ -995,7 +995,7 @@ def test_an_error_of_the_disk_names_the_file(desk, monkeypatch):
         raise OSError(28, "No space left on device")
 
     here = desk()
-    monkeypatch.setattr("agentlib.session_file.append", full)
+    monkeypatch.setattr("agentlib.session.file.append", full)
     assert here.obey("one") == FAILED
     text = f"[error: {here.terminal.file}: [Errno 28] No space left on device]"
     assert here.printed() == [text]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import agentlib
-from agentlib.masks import masked
+from agentlib.api.masks import masked
 from tests.key_shapes import LOOKALIKES, shapes
 
 BASE64 = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ"

@@ -6,17 +6,17 @@ import pytest
 
 from agentlib.auto_compact import auto_compact
 from agentlib.cli.main import main
-from agentlib.engine_check import NoEngine, run_engine
+from agentlib.compaction.around import preview
+from agentlib.compaction.engine_check import NoEngine
 from agentlib.estimation import TokenMeter
 from agentlib.loop import Agent, run
 from agentlib.messages import Message
 from agentlib.micro_compact import micro_compact
-from agentlib.pipeline import ContextEngine, Now
+from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.settings import Settings
 from agentlib.step import Step, standing_in
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from agentlib.undo import preview
 from session_report.playback import replay
 from tests.fakes import Clock, client, worker
 from tests.strategies import conversation, reading, short, user

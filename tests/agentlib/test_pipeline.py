@@ -22,7 +22,7 @@ from agentlib.messages import (
 )
 from agentlib.pipeline import Now, compact
 from agentlib.presets import ALL
-from agentlib.session_file import timestamp
+from agentlib.session.file import timestamp
 from agentlib.settings import Settings
 from agentlib.step import drop_newest_thinking, drop_thinking
 from agentlib.transcripts import Session, load

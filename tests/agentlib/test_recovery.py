@@ -21,11 +21,12 @@ from agentlib.auto_compact import (
     summary_message,
     summary_text,
 )
-from agentlib.breaker import Breaker, breaker
+from agentlib.compaction.around import Hooks
+from agentlib.compaction.breaker import Breaker, breaker
+from agentlib.compaction.hooks import pinned
+from agentlib.compaction.own_notes import memory_first
 from agentlib.estimation import TokenMeter, estimate_text, new_meter
-from agentlib.hooks import Hooks, pinned
 from agentlib.messages import PINNED, active_request, blocks, exchanges, of_type
-from agentlib.own_notes import memory_first
 from agentlib.pipeline import Now, compact
 from agentlib.presets import ALL, DEFAULT
 from agentlib.recovery import (
@@ -34,7 +35,7 @@ from agentlib.recovery import (
     with_less,
     without_oldest,
 )
-from agentlib.session_file import (
+from agentlib.session.file import (
     Prefix,
     Request,
     compaction,

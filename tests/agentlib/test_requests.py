@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentlib.api.replies import received, sendable
+from agentlib.api.requests import request
+from agentlib.api.spending import dollars
 from agentlib.messages import changes, last_assistant, of_type, tool_names
-from agentlib.replies import received, sendable
-from agentlib.requests import request
 from agentlib.settings import MODEL
-from agentlib.spending import dollars
 from agentlib.step import drop_newest_thinking, drop_thinking
 from offline_api import violation
 from offline_api.body_schema import check_shape

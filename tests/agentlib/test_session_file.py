@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from agentlib import loop
 from agentlib.auto_compact import summary_text
 from agentlib.messages import of_type, result_text
-from agentlib.session_file import (
+from agentlib.session.file import (
     append,
     defer_ctrl_c,
     numbered,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agentlib.loop import Agent
-from agentlib.session_lock import SessionInUse
+from agentlib.session.file import SessionInUse
 from agentlib.transcripts import Session, load
 from tests.fakes import client, worker
 from tests.runs import SMALL, a_session, go
@@ -22,7 +22,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="locks and links of P
 
 HOLDER = """
 import sys
-from agentlib.session_lock import SessionInUse
+from agentlib.session.file import SessionInUse
 from agentlib.transcripts import load
 session = load(sys.argv[1])
 try:

@@ -36,9 +36,9 @@ from agentlib.messages import (
     result_text,
     waiting,
 )
+from agentlib.session.undo import undo
 from agentlib.settings import Settings
 from agentlib.transcripts import Session, load
-from agentlib.undo import undo
 from session_report.playback import replay
 from tests.fakes import Body, Clock, call, client, error, say, think
 from tests.runs import SMALL, a_session, a_workspace, ctrl_c, state

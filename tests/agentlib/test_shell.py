@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from agentlib import shell
-from agentlib.shell import CAP
-from agentlib.tools import ToolError, Workspace
+from agentlib.tools import ToolError, Workspace, shell
+from agentlib.tools.shell import CAP
 
 posix = pytest.mark.skipif(
     sys.platform == "win32", reason="process groups and signals of POSIX"

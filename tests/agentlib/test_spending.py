@@ -18,10 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentlib import spending
-from agentlib.bounded import BOUNDED, MOST_BYTES
-from agentlib.settings import MODEL
-from agentlib.spending import (
+from agentlib.api import spending
+from agentlib.api.bounded import BOUNDED, MOST_BYTES
+from agentlib.api.spending import (
     RETRIES,
     Cap,
     CapReached,
@@ -37,6 +36,7 @@ from agentlib.spending import (
     rates,
     unpriced,
 )
+from agentlib.settings import MODEL
 from offline_api.cache import PromptCache
 from offline_api.server import Reply, Server
 from tests.fakes import good

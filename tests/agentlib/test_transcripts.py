@@ -17,7 +17,7 @@ import pytest
 
 from agentlib import loop
 from agentlib.messages import INTERRUPTED, blocks, interrupted, of_type, result_text
-from agentlib.session_file import Request
+from agentlib.session.file import Request
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from agentlib.compaction.around import preview
 from agentlib.loop import Agent
+from agentlib.session.undo import undo
 from agentlib.step import drop_thinking
 from agentlib.transcripts import load
-from agentlib.undo import preview, undo
 from offline_api import violation
 from session_report.playback import replay
 from tests.fakes import Clock, client, worker

@@ -11,7 +11,6 @@ import pytest
 
 from agentlib import (
     auto_compact,
-    breaker,
     estimation,
     head_and_tail,
     loop,
@@ -21,6 +20,7 @@ from agentlib import (
     recovery,
     transcripts,
 )
+from agentlib.compaction import breaker
 from agentlib.messages import asks_for_summary, changes, is_summary, of_type
 from agentlib.presets import DEFAULT
 from offline_api.faults import Fault

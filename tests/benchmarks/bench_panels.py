@@ -14,6 +14,7 @@ slowest: the first after the turn, which waits until the agent has finished the 
 the bench makes ahead in the other direction. The others take 25 to 45.
 """
 
+import os
 import statistics
 import sys
 from collections.abc import Iterator
@@ -24,7 +25,8 @@ from tempfile import TemporaryDirectory
 import nbformat
 
 from tests.browser.page import Notebook, Panel
-from tests.browser.servers import ROOT, chromium, jupyter_lab
+from tests.browser.servers import chromium, jupyter_lab
+from tests.packages import PYTHONPATH
 
 MOVES = 40
 PAUSE = 200
@@ -32,7 +34,7 @@ TRIALS = 14
 ROUND = 18
 """Moves, no place twice. Then the window changes, and all pictures are new."""
 CELLS = (
-    f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+    f"import sys; sys.path[:0] = {PYTHONPATH.split(os.pathsep)}\n"
     "from course.rooms.estimation import estimation_panel\nestimation_panel()",
     "from course.panels.what_if import what_if\nwhat_if()",
 )

@@ -20,9 +20,9 @@ from pandas import DataFrame
 from rich.progress import track
 
 from agentlib import loop, presets
+from agentlib.api.spending import MILLION, PRICED_AS, dollars, model_facts
 from agentlib.messages import Message, of_type
 from agentlib.settings import Settings
-from agentlib.spending import MILLION, PRICED_AS, dollars, model_facts
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 from offline_api import client

@@ -51,7 +51,8 @@ class Fault:
 
     @property
     def module(self) -> str:
-        return self.file.removesuffix(".py").replace("/", ".")
+        name = self.file.removeprefix("lab/").removesuffix(".py")
+        return name.replace("/", ".")
 
     @property
     def needs(self) -> int:
@@ -93,7 +94,9 @@ def importing(module: str, root: Path = ROOT) -> list[str]:
     if len(found) < 2:
         folder = root / "tests" / package.partition(".")[0]
         found = [str(path.relative_to(root)) for path in folder.rglob("test_*.py")]
-    return [module.replace(".", "/") + ".py", *sorted(found)]
+    file = module.replace(".", "/") + ".py"
+    own = file if (root / file).is_file() else f"lab/{file}"
+    return [own, *sorted(found)]
 
 
 def ordered(files: list[str], fault: Fault) -> list[str]:
@@ -123,12 +126,14 @@ def noticed(fault: Fault, copy: Path) -> list[str]:
     command += ["-p", "no:cacheprovider", "--hypothesis-profile=mutants"]
     command += ["-p", "tests.benchmarks.enough"]
     command += ["--override-ini", f"addopts={options}"]
+    # Or processes that a test starts would import the packages that are installed.
+    packages = os.pathsep.join([str(copy), str(copy / "lab")])
     path.write_text(fault.planted(whole), encoding="utf-8", newline="\n")
     try:
         ended = subprocess.run(
             [*command, *ordered(importing(fault.module, copy), fault)],
             cwd=copy,
-            env=os.environ | {NEEDED: str(fault.needs)},
+            env=os.environ | {NEEDED: str(fault.needs), "PYTHONPATH": packages},
             capture_output=True,
             text=True,
             timeout=SECONDS,

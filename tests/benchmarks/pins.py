@@ -11,9 +11,9 @@ prompts. Nothing of a session is printed but these numbers and the name of its f
 
 from itertools import accumulate
 
+from agentlib.api.spending import PRICED_AS, rates
 from agentlib.estimation import estimate_tokens, prompt_tokens
 from agentlib.messages import Message
-from agentlib.spending import PRICED_AS, rates
 from agentlib.transcripts import Session
 from session_report import load
 from tests.real_sessions import FILES

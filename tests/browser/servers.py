@@ -22,11 +22,11 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.packages import PYTHONPATH, ROOT
 from tools import workbook
 from tools.browser import MISSING, find
 from tools.lab import command
 
-ROOT = Path(__file__).parent.parent.parent
 HERE = Path(__file__).parent
 NOTEBOOKS = sorted(
     path for path in (ROOT / "notebooks").glob("*.ipynb") if path.stem != "index"
@@ -106,7 +106,7 @@ def _copy_course(folder: Path) -> Path:
     """Copy what lessons link to, with a workbook; return the copy's root."""
     root = folder / "course"
     left_out = shutil.ignore_patterns(".*", "__pycache__")
-    for name in ("notebooks", "agentlib", "docs"):
+    for name in ("notebooks", "agentlib", "lab", "docs"):
         shutil.copytree(ROOT / name, root / name, ignore=left_out)
     shutil.copy(ROOT / "README.md", root)
     workbook.update(root)
@@ -133,7 +133,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "from tools import warm_kernel\n\nwarm_kernel.install()\n", encoding="utf-8"
     )
     own_folders = {name: str(folder / value) for name, value in own.items()}
-    code = os.pathsep.join([str(probe), str(ROOT)])
+    code = os.pathsep.join([str(probe), PYTHONPATH])
     return os.environ | own_folders | {"PYTHONPATH": code}
 
 

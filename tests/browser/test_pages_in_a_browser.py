@@ -15,7 +15,7 @@ from tools import pages
 
 MILLION = 1_000_000
 PHONE = 390
-NAMES = [path.stem for path in pages.sources()]
+NAMES = [pages.page_name(path) for path in pages.sources()]
 UNFOLD = "() => document.querySelectorAll('details').forEach(each => each.open = true)"
 TOO_WIDE = "() => document.documentElement.scrollWidth - innerWidth"
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentlib import presets
-from agentlib.spending import PRICED_AS
+from agentlib.api.spending import PRICED_AS
 from agentlib.transcripts import Session
 from course.panels import sessions as panels
 from session_report.one import Row, lifetime

@@ -23,8 +23,8 @@ import httpx2
 import pytest
 
 from agentlib import loop
+from agentlib.api.live import served_window
 from agentlib.auto_compact import SummaryFailed, summarizer
-from agentlib.live import served_window
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load

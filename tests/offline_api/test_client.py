@@ -9,9 +9,9 @@ from typing import Any
 import anthropic
 import pytest
 
-from agentlib.live import COURSE, live_notice, model_id, price_notice
+from agentlib.api.live import COURSE, live_notice, model_id, price_notice
+from agentlib.api.spending import CapReached, LiveError, NoPrice, dollars
 from agentlib.settings import MODEL
-from agentlib.spending import CapReached, LiveError, NoPrice, dollars
 from offline_api import client
 from offline_api.server import Headers, Reply, Server
 from tests.fakes import good
@@ -107,7 +107,7 @@ def test_live_without_a_network_is_one_sentence(here: pytest.MonkeyPatch):
 def course(here: pytest.MonkeyPatch) -> Path:
     """A file that takes the place of the course's own."""
     path = Path("course.env")
-    here.setattr("agentlib.live.COURSE", path)
+    here.setattr("agentlib.api.live.COURSE", path)
     return path
 
 

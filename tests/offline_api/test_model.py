@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib.auto_compact import summary_message
-from agentlib.hooks import Hooks, hooked
+from agentlib.compaction.around import Hooks, hooked
 from agentlib.presets import DEFAULT
 from agentlib.settings import MODEL, Settings
 from offline_api import client

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 from pandas import DataFrame
 
+from agentlib.api.spending import dollars
 from agentlib.estimation import prompt_tokens
 from agentlib.presets import CLAUDE_CODE, DEFAULT, HERMES
 from agentlib.settings import MODEL, Settings
-from agentlib.spending import dollars
 from course.figures import bills as bills_figure
 from offline_api.cache import Bill
 from session_report import bills

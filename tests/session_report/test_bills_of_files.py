@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import session_report as sessions
-from agentlib.spending import dollars
+from agentlib.api.spending import dollars
 from session_report.one import responses
 from session_report.overview import ESTIMATED, STATED, UNCOUNTED, overview
 from session_report.report import of_overview

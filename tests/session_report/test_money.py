@@ -10,10 +10,10 @@ import pandas
 import pytest
 
 import session_report as sessions
+from agentlib.api.spending import Cap, NoPrice, dollars, own_prices, priced
 from agentlib.cli.render import bill_line
-from agentlib.session_file import summed
+from agentlib.session.file import summed
 from agentlib.settings import Settings
-from agentlib.spending import Cap, NoPrice, dollars, own_prices, priced
 from agentlib.transcripts import Session
 from session_report.overview import overview
 from session_report.policies import judge

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import pytest
 
+from agentlib.api.spending import PRICED_AS, dollars, rates
 from agentlib.auto_compact import auto_compact
 from agentlib.messages import Message
 from agentlib.micro_compact import micro_compact
-from agentlib.spending import PRICED_AS, dollars, rates
 from agentlib.transcripts import Session
 from session_report.bills import bills
 from session_report.need import needs

@@ -26,7 +26,7 @@ from rich.console import Console
 import session_report as sessions
 from agentlib.messages import blocks
 from agentlib.presets import CLAUDE_CODE
-from agentlib.session_file import timestamp
+from agentlib.session.file import timestamp
 from agentlib.settings import Settings
 from session_report import report
 from session_report.__main__ import main

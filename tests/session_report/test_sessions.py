@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import session_report as sessions
-from agentlib import session_file, transcripts
-from agentlib.hooks import recent_files
+from agentlib import transcripts
+from agentlib.compaction.hooks import recent_files
 from agentlib.messages import INTERRUPTED, of_type, result_text
 from agentlib.presets import ALL, CLAUDE_CODE
+from agentlib.session import file as session_file
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from offline_api import violation

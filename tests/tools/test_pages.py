@@ -32,6 +32,7 @@ KNOWN = {
     NOTEBOOKS / "01_estimation.ipynb",
     NOTEBOOKS / "GLOSSARY.md",
     pages.ROOT / "README.md",
+    pages.ROOT / "lab/README.md",
 }
 LOADED = re.compile(r'<(?:img|script|link)\b[^>]*?\b(?:src|href)="([^"]+)"')
 TARGET = re.compile(r' (?:href|src)="([^"]+)"')
@@ -61,6 +62,7 @@ def lesson(*texts: str) -> tuple[str, set[Path]]:
         ("01_estimation.ipynb", "01_estimation.html"),
         ("GLOSSARY.md#tool-use", "GLOSSARY.html#tool-use"),
         ("../README.md", "README.html"),
+        ("../lab/README.md", "lab.html"),
         ("../agentlib/loop.py", "files/agentlib/loop.py.txt"),
         ("#A-heading", "#A-heading"),
         (

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agentlib.spending import price_list
+from agentlib.api.spending import price_list
 from tools.prices import LIST, renewed, row_of, written
 
 ENTRY: dict[str, Any] = {

@@ -11,7 +11,7 @@ from nbformat import v4
 
 from course import yours
 from tools import my_agent, reset, workbook
-from tools.imports import MOVED, renamed
+from tools.imports import MOVED, new_name, renamed
 
 WALL = "00_the_wall.ipynb"
 COMPACT = "03_auto_compact.ipynb"
@@ -239,6 +239,18 @@ def test_reset_of_a_lesson_that_is_not_there_names_those_that_are(
     assert not (root / "workbook").exists()
 
 
+def test_the_imports_of_the_learners_file_get_the_new_names(root: Path):
+    workbook.update(root)
+    mine = root / "workbook" / "my_agent.py"
+    old = "from agentlib.own_notes import spoken_lines\n\n# -- 02.2 mine\nx = 1\n"
+    write(mine, old)
+    [line] = [each for each in workbook.update(root) if each.startswith("my_agent.py")]
+    assert "imports" in line
+    new = mine.read_text(encoding="utf-8")
+    assert new == old.replace("agentlib.own_notes", "agentlib.recovery")
+    assert workbook.update(root) == []
+
+
 OLD = (
     "from agentlib.lab.lessons import check\n"
     "from agentlib.lab.play import (\n    play,\n)\nmine = 1\n"
@@ -270,7 +282,7 @@ def test_the_imports_of_an_edited_copy_get_the_new_names(root: Path):
         ),
         (
             "from agentlib.lab.client import client, model_id",
-            "from offline_api import client\nfrom agentlib.live import model_id",
+            "from offline_api import client\nfrom agentlib.api.live import model_id",
         ),
         (
             "  from agentlib.messages import blocks, violation  # both",
@@ -278,7 +290,7 @@ def test_the_imports_of_an_edited_copy_get_the_new_names(root: Path):
         ),
         (
             "from agentlib.session_file import Compaction, Request as Sent",
-            "from agentlib.session_file import CompactionRecord as Compaction, Request as Sent",
+            "from agentlib.session.file import CompactionRecord as Compaction, Request as Sent",
         ),
         ("import agentlib.lab.figures.charts", "import course.figures.charts"),
         (
@@ -292,5 +304,5 @@ def test_an_import_is_renamed(old: str, new: str):
 
 
 def test_every_new_name_can_be_imported():
-    for new in MOVED.values():
-        resolve_name(new)
+    for old in MOVED:
+        resolve_name(new_name(old))

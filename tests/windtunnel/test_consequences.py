@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
+from agentlib.api.spending import PRICED_AS
 from agentlib.presets import ALL, DEFAULT
 from agentlib.settings import Settings
-from agentlib.spending import PRICED_AS
 from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.scenarios import SURVEY, last_words
 from windtunnel.tasks.varied import rename

@@ -311,7 +311,7 @@ def test_it_is_a_gate_for_ci_and_keeps_what_an_engine_prints_out_of_the_verdict(
         [
             "tests.bad_engines:prints",
             "--at-least",
-            str(FIELD.parents[2] / "agentlib/prices.json"),
+            str(FIELD.parents[3] / "agentlib/api/prices.json"),
         ],
     ],
 )

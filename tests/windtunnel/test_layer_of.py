@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib.engine_check import NoEngine
+from agentlib.compaction.engine_check import NoEngine
 from agentlib.estimation import TokenMeter
 from agentlib.messages import Message, of_type, with_results
 from agentlib.micro_compact import micro_compact

@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from agentlib.auto_compact import SummaryFailed, auto_compact, summary_message
+from agentlib.compaction.around import Hooks
 from agentlib.estimation import estimate_tokens, prompt_tokens
-from agentlib.hooks import Hooks
 from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, of_type
 from agentlib.micro_compact import micro_compact

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agentlib.shell import confines
+from agentlib.tools.shell import confines
 from windtunnel.__main__ import main
 from windtunnel.programs import relay
 from windtunnel.programs.command import chosen, text

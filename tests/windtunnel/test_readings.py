@@ -6,7 +6,7 @@ import pytest
 
 from agentlib.estimation import estimate_tokens
 from agentlib.messages import Message
-from agentlib.session_file import Prefix, Request
+from agentlib.session.file import Prefix, Request
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from windtunnel.estimates import growths, readings

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import pytest
 from pandas import DataFrame
 
+from agentlib.api.spending import rates
 from agentlib.estimation import prompt_tokens
 from agentlib.messages import of_type, with_results
 from agentlib.micro_compact import micro_compact as clear
 from agentlib.presets import DEFAULT
-from agentlib.spending import rates
 from course.rooms.cost import (
     alive_panel,
     billed,

@@ -4,10 +4,10 @@ from functools import partial
 
 import pytest
 
+from agentlib.api.refusals import excess
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import estimate_tokens
 from agentlib.messages import active_request, of_type
-from agentlib.refusals import excess
 from agentlib.settings import Settings
 from course.rooms.recovery import START, cut_to_size, fault_panel
 from tests.course.rooms.solved import Lesson

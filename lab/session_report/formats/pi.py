@@ -1,0 +1,122 @@
+"""Read pi's session files, version 1 to 3, as lines of Claude Code's.
+
+The format: github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md. The
+entries form a tree. A branch that the person left stays in the context here, because no
+line says what was sent.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from agentlib.messages import Block
+from agentlib.session.file import Line
+from session_report import lines
+from session_report.formats import About, Format
+from session_report.formats import Reader as Base
+
+_PAID = ("input", "output", "cacheRead", "cacheWrite")
+_STOPS = {"stop": "end_turn", "length": "max_tokens", "toolUse": "tool_use"}
+"""Reasons to stop. A reply that failed or was aborted has another one, and is sent to
+no model. It was billed if it has tokens."""
+
+
+def knows(line: Line) -> bool:
+    """Return whether a line is of pi's files: a header, or a message in an entry."""
+    kind = line.get("type")
+    message = line.get("message")
+    return (kind == "session" and "cwd" in line) or (
+        kind == "message" and bool(message)
+    )
+
+
+class Reader(Base):
+    """Turns one entry after the other into lines of Claude Code's."""
+
+    def __init__(self) -> None:
+        super().__init__(About())
+        self.names = list[str]()
+        """The id of each entry. Version 1 has none, there it is the entry's number."""
+
+    def __call__(self, number: str, line: Line) -> Iterator[Line]:
+        name = str(line.get("id") or number)
+        self.names.append(name)
+        match line:
+            case {
+                "type": "message",
+                "message": {"role": "assistant", "stopReason": stop} as reply,
+            }:
+                yield from self._reply(name, stop, reply)
+            case {"type": "compaction", "summary": str(summary)}:
+                first: Any = line.get("firstKeptEntryId")
+                place = (
+                    self.names.index(first) if first else line["firstKeptEntryIndex"]
+                )
+                details: Block = {
+                    "preTokens": line.get("tokensBefore"),
+                    "usage": [_bill(line)],
+                }
+                yield from lines.compaction(
+                    name, summary, self.names[place:], **details
+                )
+            case {"type": "message", "message": message} | (
+                {"type": "custom_message"} as message
+            ):
+                yield lines.message(name, "user", _content(message))
+            case {"type": "branch_summary", "summary": str(summary)}:
+                yield lines.message(name, "user", summary)
+            case _:
+                pass
+
+    def _reply(self, name: str, stop: str, reply: Block) -> Iterator[Line]:
+        bill = _bill(reply)
+        is_sent = stop in _STOPS
+        if not is_sent and not lines.has_tokens(bill):
+            self.about.failed += 1
+            return
+        content = list(map(_block, reply["content"]))
+        more = {
+            "id": name,
+            "model": reply.get("model"),
+            "stop_reason": _STOPS.get(stop, stop),
+            "unsent": not is_sent,
+        }
+        yield lines.message(name, "assistant", content, usage=bill, **more)
+
+
+def _bill(entry: Block) -> Block:
+    """Read a bill with the tokens written for an hour, and the dollars that it says."""
+    usage: Block = entry.get("usage") or {}
+    counts = map(usage.get, ("input", "cacheWrite", "cacheRead", "output"))
+    bill = lines.bill(*counts, hour=usage.get("cacheWrite1h"))
+    cost: Block = usage.get("cost") or {}
+    parts = [part for name in _PAID if isinstance(part := cost.get(name), int | float)]
+    stated = cost.get("total") or sum(parts)
+    return {**bill, "stated": stated} if stated else bill
+
+
+def _content(message: Block) -> Any:
+    """Return what a message that no model wrote says to one."""
+    match message:
+        case {"role": "toolResult", "toolCallId": str(name), "content": content}:
+            return lines.result(name, content, failed=message.get("isError"))
+        case {"role": "bashExecution", "command": command, "output": output}:
+            return (
+                []
+                if message.get("excludeFromContext")
+                else f"Ran `{command}`\n{output}"
+            )
+        case _:
+            return message["content"]
+
+
+def _block(block: Block) -> Block:
+    match block:
+        case {"type": "toolCall", "id": name, "name": tool, "arguments": given}:
+            return {"type": "tool_use", "id": name, "name": tool, "input": given}
+        case {"type": "thinking"}:
+            return {**block, "signature": block.get("thinkingSignature") or ""}
+        case _:
+            return block
+
+
+FORMAT = Format("pi", '"type": "session", "cwd"', ("*.jsonl",), knows, Reader)

@@ -1,0 +1,392 @@
+"""Say what one session says: where its dollars went, what filled its window, what it
+lost.
+
+A prompt begins like the one before it, so the prompt cache should have that part. If it
+was written once more, the cache had lost it, and the clock tells whether a pause
+explains that.
+"""
+
+import json
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+from math import nan
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from agentlib.api.spending import Usage, priced, unpriced
+from agentlib.auto_compact import summary_text
+from agentlib.estimation import estimate_text, message_tokens, prompt_tokens
+from agentlib.messages import (
+    PUT_BACK,
+    Block,
+    Message,
+    blocks,
+    is_summary,
+    of_type,
+    result_text,
+)
+from agentlib.session.file import Request
+from agentlib.settings import MODEL
+from agentlib.transcripts import Session
+from session_report.bills import lifetime
+from session_report.need import lost_quotes, named_blocks
+from session_report.tools import files_of, kind_of
+from session_report.weights import Weights
+
+Row = dict[str, Any]
+READS = "cache reads"
+GROWTH = "new in the prompt"
+ANSWERS = "answers"
+FIRST = "first prompts"
+PAUSE = "rewritten after a pause"
+WARM = "rewritten without pause"
+COMPACTION = "compactions"
+BESIDE = "other calls"
+NOT_COUNTED = "no token count"
+"""Where dollars go.
+
+FIRST: what was new in the first prompt. COMPACTION: the requests for summaries, if the
+file has them, and what was new in the prompts after them. BESIDE: the prompts of
+advisors, fallbacks and whatever else was asked for one response, and web searches, if
+the file has their bills. NOT_COUNTED: responses whose file has no token count, so they
+cost what nobody knows.
+"""
+_LEAST = 1_000
+_SHARE = 0.05
+_FALL = 0.97
+"""Fewer tokens than this, or than this share of the prompt, count as new. A prompt that
+is smaller than this share of the last one has lost something."""
+_USUAL = {READS: 0.1, ANSWERS: 5.0}
+"""What a token costs against one of the prompt, where only a sum is known."""
+BASE = "system prompt and tools"
+WHATS = {
+    "user": "the person's words",
+    "assistant": "the model's words",
+    "thinking": "thinking",
+    "redacted_thinking": "thinking",
+    "tool_use": "calls",
+    "tool_result": "results",
+    "image": "images",
+}
+"""What fills a window, by type of block, or by role for a text."""
+
+# -- where the dollars went ------------------------------------------------------------
+
+
+def responses(session: Session) -> list[Row]:
+    """Return a row for each response.
+
+    `at` is when its request was sent, in seconds since the epoch, and `minutes` how
+    long the cache had not been used. `why` says what was new in the prompt, and `gone`
+    counts tokens that left the prompt while nothing in the file says so. `branch` is
+    the number of the branch that a rewind left with the response on it. `key` is what a
+    copy of the response has, too, and `origin` what a copy in a fork has, even if its
+    time is another. `spent` maps each place to its tokens and dollars, which are NaN if
+    no price is known for the `model`, and `beside` has rows for calls of other models.
+    `unpriced` counts what the dollars leave out. `is_estimated`: the file has no final
+    count of the answer. `is_stated`: the dollars are the file's own.
+
+    On paper: a prompt of 10,000 tokens is written to the cache. Ten minutes later the
+    next one has 10,500 and reads nothing, so 500 tokens are new and 10,000 rewritten
+    after a pause.
+    """
+    pairs = pairwise([None, *session.requests])
+    life = lifetime(session)
+    return [_response(session, life, turn, *pair) for turn, pair in enumerate(pairs, 1)]
+
+
+def model_of(session: Session, usage: Usage) -> str:
+    """Name the model that answered. Our own files don't say, and the offline model is
+    `MODEL`."""
+    return usage.get("model") or (MODEL if session.path else "")
+
+
+def _response(
+    session: Session,
+    life: float,
+    turn: int,
+    before: Request | None,
+    request: Request | None,
+) -> Row:
+    assert request
+    usage = request.usage
+    model = model_of(session, request.usage)
+    start, old = (before.seen, prompt_tokens(before.usage)) if before else (-1, 0)
+    repeats = [
+        each
+        for each in session.extras.repeats
+        if before and before.at < each.at < request.at
+    ]
+    idle = request.at - max(each.at for each in [*repeats, before or request])
+    compactions = [c for c in session.compactions if start < c.seen <= request.seen]
+    calls: list[Usage] = usage.get("calls") or []
+    own = [*(call for call in calls if call.get("type") == ""), usage]
+    bills = [_bill([each], model) for each in own]
+    prompt = prompt_tokens(usage)
+    new = [bill["written"] + bill["uncached"] for bill in bills]
+    # Only the first call of a response can miss what the response before has written.
+    first = prompt_tokens(own[0])
+    again = min(new[0][0], max(0, min(old, first) - bills[0]["read"][0]))
+    share = again / (new[0][0] or 1) * (again > max(_LEAST, _SHARE * first))
+    why = (PAUSE if idle > life else WARM) if share else GROWTH
+    if before is None or any(
+        start < place <= request.seen for place in session.extras.emptied
+    ):
+        why = FIRST
+        share = 1
+    elif any(compaction.message for compaction in compactions):
+        why = COMPACTION
+        share = 1
+    places = (READS, GROWTH, ANSWERS, COMPACTION, BESIDE, why)
+    spent = {where: np.zeros(2) for where in places}
+    summaries = _bill((usage for c in compactions for usage in c.usage), model)
+    spent[READS] += sum(bill["read"] for bill in bills)
+    spent[READS] += sum(_bill((each.usage for each in repeats), model).values())
+    spent[ANSWERS] += sum(bill["answers"] for bill in bills)
+    spent[COMPACTION] += sum(summaries.values())
+    spent[GROWTH] += (1 - share) * new[0] + sum(new[1:], np.zeros(2))
+    spent[why] += share * new[0]
+    spent[BESIDE] += sum(bill["searches"] for bill in bills)
+    beside = list[Row]()
+    unknown = Counter[str]()
+    for call in (call for call in calls if call.get("type") != ""):
+        name = call.get("model") or model
+        where = COMPACTION if call.get("type") == "compaction" else BESIDE
+        bill = _bill([call], name)
+        answered = bill.pop("answers")
+        asked = sum(bill.values(), np.zeros(2))
+        for place, sums in ((where, asked), (ANSWERS, answered)):
+            if name == model:
+                spent[place] += sums
+            elif sums[0]:
+                beside.append({"model": name, "where": place, "sums": tuple(sums)})
+        unknown.update(_left_out(call, name))
+    for each in own:
+        unknown.update(_left_out(each, model))
+    stated = usage.get("stated")
+    is_stated = bool(stated) and np.isnan(sum(sums[1] for sums in spent.values()))
+    if stated and is_stated:
+        spent = _stated(spent, stated)
+    branch, old_branch = (
+        r.usage.get("branch", 0) if r else 0 for r in (request, before)
+    )
+    is_shrunk = 0 < prompt < _FALL * old and _goes_on(before, request)
+    answer = sum(bill["answers"][0] for bill in bills)
+    return {
+        "turn": turn, "at": request.at, "model": model, "prompt": prompt, "why": why,
+        "answer": int(answer), "minutes": idle / 60,
+        "gone": old - prompt if is_shrunk and old_branch in (0, branch) else 0,
+        "branch": branch, "key": _copy_key(request), "origin": usage.get("origin", ""),
+        "spent": {where: tuple(sums) for where, sums in spent.items() if sums[0]
+                  or sums[1]},
+        "beside": beside, "unpriced": unknown, "is_stated": is_stated,
+        "is_estimated": bool(usage.get("is_estimated")),
+    }  # fmt: skip
+
+
+def _copy_key(request: Request) -> str:
+    """Return what a copy of a response in another file has, too.
+
+    The ids of message and request say it, and the beginning of the reply. An id of a
+    message alone may be a relay's, so the prompt has to be the same as well. Without an
+    id the time stands for it.
+    """
+    name = request.usage.get("id")
+    prompt = prompt_tokens(request.usage)
+    if not name:
+        return f"{request.at} {prompt}"
+    first, *_ = [*blocks(request.reply), Block()]
+    text = first.get("id") or first.get("text") or first.get("thinking") or ""
+    return f"{name} {'' if ' ' in name else prompt} {text[:60]}"
+
+
+def _left_out(usage: Usage, model: str) -> dict[str, int]:
+    """Count what the dollars of a usage leave out. Without a price it is all of it."""
+    try:
+        return unpriced(usage, model)
+    except ValueError:
+        return {}
+
+
+def _stated(spent: "dict[str, np.ndarray[Any, Any]]", usd: float) -> "dict[str, Any]":
+    """Divide the dollars that a file states among the places, by usual prices."""
+    weights = {where: sums[0] * _USUAL.get(where, 1.0) for where, sums in spent.items()}
+    total = sum(weights.values()) or 1.0
+    return {
+        where: np.array([sums[0], usd * weights[where] / total])
+        for where, sums in spent.items()
+    }
+
+
+def _bill(usages: Iterable[Usage], model: str) -> "dict[str, np.ndarray[Any, Any]]":
+    """Add up usages: for each way of billing its tokens and dollars, NaN without a
+    price."""
+    kinds = ("read", "written", "uncached", "answers", "searches")
+    total = {kind: np.zeros(2) for kind in kinds}
+    for usage in usages:
+        try:
+            bill = priced(usage, model)
+        except ValueError:
+            bill = {
+                kind: (tokens, nan if tokens else 0.0)
+                for kind, (tokens, _) in priced(usage, MODEL).items()
+            }
+        total = {kind: total[kind] + bill.get(kind, (0, 0.0)) for kind in kinds}
+    return total
+
+
+def _goes_on(before: Request | None, request: Request) -> bool:
+    """Tell whether the messages of the last request are all there, as they were."""
+    old = before.context if before else []
+    return len(old) <= len(request.context) and all(map(is_, old, request.context))
+
+
+# -- what was in the window ------------------------------------------------------------
+
+
+def calls_of(session: Session) -> dict[str, Block]:
+    """Return each call by its id."""
+    return {
+        c["id"]: c for message in session.history for c in of_type(message, "tool_use")
+    }
+
+
+def what_of(block: Block, message: Message, calls: dict[str, Block]) -> Row:
+    """Say what a block is, with its tool and its file."""
+    call = block if "input" in block else calls.get(block.get("tool_use_id", ""))
+    kind = message["role"] if block["type"] == "text" else block["type"]
+    what = "summaries" if is_summary(block) else WHATS.get(kind, "other")
+    files = files_of(call) if call else []
+    return {
+        "what": what,
+        "tool": call["name"] if call else "",
+        "file": (files or [""])[0],
+    }
+
+
+def window(session: Session) -> list[Row]:
+    """Return what filled the window up to the first compaction: rows of what, tool and
+    tokens.
+
+    A text counts once for each request that sent it. System prompt and tools are one
+    lump, because session files don't have them.
+    """
+    weights = Weights(session)
+    calls = calls_of(session)
+    first = next(
+        (c.seen for c in session.compactions if c.message), len(session.history)
+    )
+    contexts = [request.context for request in session.requests if request.seen < first]
+    sent = Counter(id(message) for context in contexts for message in context)
+    rows: list[Row] = [
+        {"what": BASE, "tool": "", "tokens": weights.base * len(contexts)}
+    ]
+    for message in {id(m): m for context in contexts for m in context}.values():
+        parts = [
+            (b, message_tokens({**message, "content": [b]})) for b in blocks(message)
+        ]
+        tokens = sent[id(message)] * weights.of(message).tokens
+        scale = tokens / (sum(guess for _, guess in parts) or 1)
+        rows += [
+            {**what_of(b, message, calls), "tokens": scale * guess}
+            for b, guess in parts
+        ]
+    return rows
+
+
+def files_read(session: Session) -> list[Row]:
+    """Return a row for each time that a tool for files read a file."""
+    reads = (call for call in calls_of(session).values() if kind_of(call) == "read")
+    return [{"file": file, "reads": 1} for call in reads for file in files_of(call)]
+
+
+def calls_again(session: Session) -> list[Row]:
+    """Return the calls that were made before with the same input.
+
+    `tokens` are those of a result that is the same, too, else 0.
+    """
+    results = {
+        r["tool_use_id"]: r for m in session.history for r in of_type(m, "tool_result")
+    }
+    seen = dict[str, set[str]]()
+    again = list[Row]()
+    for name, call in calls_of(session).items():
+        key = json.dumps([call["name"], call["input"]], sort_keys=True)
+        text = result_text(results.get(name, {}))
+        if key in seen:
+            same = int(text in seen[key])
+            tokens = same * round(estimate_text(text))
+            again.append(
+                {"tool": call["name"], "calls": 1, "same": same, "tokens": tokens}
+            )
+        seen.setdefault(key, set()).add(text)
+    return again
+
+
+# -- what compactions lost -------------------------------------------------------------
+
+
+def compactions(session: Session) -> list[Row]:
+    """Return a row for each compaction, with its summary.
+
+    `before` is the size that the file notes, or else that of the last prompt.
+    """
+    rows = list[Row]()
+    seen = [request.seen for request in session.requests]
+    sizes = [prompt_tokens(request.usage) for request in session.requests]
+    for number, compaction in enumerate(session.compactions, 1):
+        place = bisect_left(seen, compaction.seen)
+        message = compaction.message
+        summary = (
+            summary_text(message).partition(PUT_BACK)[0].strip() if message else ""
+        )
+        rows.append({
+            "compaction": number, "turn": place + 1, "trigger": compaction.trigger,
+            "before": compaction.tokens_before or [0, *sizes[:place]][-1],
+            "after": [*sizes[place:], compaction.tokens_after][0],
+            "summary": summary or compaction.failure or "",
+        })  # fmt: skip
+    return rows
+
+
+@lru_cache(maxsize=1)
+def losses(session: Session) -> list[Row]:
+    """Return what each compaction lost that was asked for again later, a row for each
+    block.
+
+    The rows of the last session are remembered.
+
+    A reply that repeats 40 characters that only forgotten blocks have had asks for
+    them, see `replay.need`. `turn` is when that happened first, `times` how often it
+    did, and `quote` has the words. The agent may have found them again by other means.
+    """
+    calls = calls_of(session)
+    lost = dict[int, Row]()
+    places = {
+        key: (place, what_of(block, message, calls))
+        for place, message in enumerate(session.history)
+        for key, block in named_blocks(message)
+    }
+    made = [(c.seen, n) for n, c in enumerate(session.compactions, 1) if c.message]
+    for turn, request in enumerate(session.requests, 1):
+        for quote in (
+            q for qs in lost_quotes(session, turn, request.context) for q in qs
+        ):
+            place, what = places[quote.source]
+            by = next((n for seen, n in made if place < seen <= request.seen), None)
+            if by:  # or else it was cleared
+                row = {
+                    "compaction": by,
+                    **what,
+                    "tokens": quote.tokens,
+                    "turn": turn,
+                    "times": 0,
+                }
+                row["quote"] = " ".join(quote.text.replace("\0", " ").split())
+                lost.setdefault(quote.source, row)["times"] += 1
+    return list(lost.values())

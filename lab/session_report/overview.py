@@ -1,0 +1,469 @@
+"""Read many session files at once, and add up what they say.
+
+Each file is added up in a worker, so that no session travels between processes. A file
+that can't be read is named and never ends the run.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent import futures
+from datetime import datetime, tzinfo
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pandas
+from pandas import DataFrame
+
+from agentlib.api.spending import own_prices
+from agentlib.session.file import defer_ctrl_c
+from agentlib.transcripts import Session
+from session_report import PROJECTS, files, kept, load
+from session_report.formats import About
+from session_report.formats.claude_code import kind_of, project_of
+from session_report.gathered import Recorded
+from session_report.one import (
+    NOT_COUNTED,
+    Row,
+    calls_again,
+    files_read,
+    losses,
+    responses,
+    window,
+)
+
+if TYPE_CHECKING:
+    from pandas import Series
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Track = Callable[..., Iterable[Any]]
+Prices = Iterable[tuple[str, str]]
+"""Models with their "IN,OUT" or "IN,OUT,READ,WRITE", in dollars per million tokens."""
+COPIED = "responses that /resume or a fork copied into a second file, counted once"
+UNCOUNTED = "responses without a token count"
+ESTIMATED = "responses whose answer is an estimate, because its final count isn't there"
+STATED = "responses at the dollars that their file states"
+UNPRICED = "not priced: "
+"""Begins a note on what the dollars leave out."""
+_NOTES = ("journal.jsonl", "history.jsonl", "session_index.jsonl")
+"""Files of Claude Code and Codex that lie beside sessions and hold none."""
+_BROKEN = "broken"
+_ENDED = "reading it ended the process, perhaps for want of memory"
+FALLS = "silent falls of the prompt"
+LOST = "pieces lost by compactions and asked for again"
+
+
+def in_silence(results: Iterable[Any], *, total: int) -> Iterable[Any]:
+    """Show no progress. `rich.progress.track` shows some."""
+    return results
+
+
+def each(
+    function: Callable[[Item], Result],
+    paths: Sequence[Item],
+    *,
+    jobs: int = 0,
+    executor: futures.Executor | None = None,
+    track: Track = in_silence,
+) -> tuple[dict[Item, Result], dict[Item, str]]:
+    """Call a function for each file or other item, in `jobs` processes, by default one
+    a core.
+
+    Returns what it returned by item, and for other items why it failed. `executor`
+    takes the place of the processes: any of `concurrent.futures`, or Dask's
+    `Client.get_executor()`. The function and what it returns have to be picklable.
+    """
+    if executor is None:
+        with _pool(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
+            found, failed = each(function, paths, executor=own, track=track)
+        broken = [path for path in paths if failed.get(path) == _BROKEN]
+        more = _one_by_one(function, broken)
+        failed = {path: failed[path] for path in failed if path not in broken}
+        found = found | more[0]
+        failed = failed | more[1]
+        return {path: found[path] for path in paths if path in found}, failed
+    under_way = dict[futures.Future[Result], Item]()
+    found = dict[Item, Result]()
+    failed = dict[Item, str]()
+    try:  # Ctrl-C may come at the first of them already
+        for path in paths:
+            with defer_ctrl_c():  # a half-started worker would outlive the pool
+                under_way[executor.submit(function, path)] = path
+        for future in track(futures.as_completed(under_way), total=len(under_way)):
+            error = future.exception()  # whatever a file does to its reader
+            if isinstance(error, futures.BrokenExecutor):
+                failed[under_way[future]] = _BROKEN
+            elif error:
+                failed[under_way[future]] = f"{type(error).__name__}: {error}"
+            else:
+                found[under_way[future]] = future.result()
+    finally:
+        for future in under_way:
+            future.cancel()
+    return {path: found[path] for path in paths if path in found}, failed
+
+
+def _one_by_one(
+    function: Callable[[Item], Result], paths: Sequence[Item]
+) -> tuple[dict[Item, Result], dict[Item, str]]:
+    """Do what `each` does after a process has ended: with one process for one file
+    after the other, so that it is known which file ends it."""
+    found = dict[Item, Result]()
+    failed = dict[Item, str]()
+    rest = [*paths]
+    while rest:
+        with _pool(1, is_apart=True) as own:
+            while rest:
+                path = rest.pop(0)
+                with defer_ctrl_c():
+                    future = own.submit(function, path)
+                error = future.exception()
+                if error is None:
+                    found[path] = future.result()
+                elif isinstance(error, futures.BrokenExecutor):
+                    failed[path] = _ENDED
+                    break
+                else:
+                    failed[path] = f"{type(error).__name__}: {error}"
+    return found, failed
+
+
+def _pool(jobs: int, *, is_apart: bool = False) -> futures.Executor:
+    """Make an executor. A process that has threads, such as a notebook's, can't be
+    forked. One job needs no process, unless it `is_apart`."""
+    if jobs == 1 and not is_apart:
+        return futures.ThreadPoolExecutor(1)
+    ways = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context(
+        "forkserver" if "forkserver" in ways else "spawn"
+    )
+    return futures.ProcessPoolExecutor(jobs, context, initializer=_begin_work)
+
+
+def _begin_work() -> None:
+    """Leave Ctrl-C to the parent, and end when it does, however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+
+
+def _follow_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent
+    parent.join()
+    os._exit(1)
+
+
+def summarise(
+    path: Path, session: Session | None = None, prices: Prices = ()
+) -> dict[str, DataFrame]:
+    """Add up one file: the tables of `overview`, without its texts. Raises what `load`
+    raises.
+
+    `session`: what is in the file, if it is loaded already. `prices`: models with
+    prices of one's own.
+    """
+    session = session or load(path)
+    parts = [session, *(session.asides if isinstance(session, Recorded) else [])]
+    parts = [part for part in parts if part.requests]
+    if not parts:
+        raise ValueError("it has no response")
+    with own_prices(prices):
+        tables = [
+            _tables(path, number, part, part is session)
+            for number, part in enumerate(parts)
+        ]
+    return {
+        name: pandas.concat([each[name] for each in tables], ignore_index=True)
+        for name in tables[0]
+    }
+
+
+def _tables(
+    path: Path, number: int, session: Session, is_whole: bool
+) -> dict[str, DataFrame]:
+    """Make the tables of one conversation in a file."""
+    about = session.about if isinstance(session, Recorded) else About()
+    every = responses(session)
+    spent = list[Row]()
+    notes = list[Row]()
+    for row in every:
+        name = {"response": f"{path}#{number}/{row['turn']}"}
+        notes += [{**name, "what": what, "number": n} for what, n in _notes(row)]
+        spent += [{**row, **name, **place} for place in _places(row)]
+    for row in spent:
+        for column in ("spent", "beside", "unpriced", "turn", "why", "minutes", "gone"):
+            del row[column]
+    lost = [row["tokens"] for row in losses(session)] if session.compactions else []
+    events = {FALLS: [row["gone"] for row in every if row["gone"]], LOST: lost}
+    sums = [
+        {"what": n, "number": len(v), "tokens": sum(v)} for n, v in events.items() if v
+    ]
+    damaged = is_whole and bool(session.damage or session.skipped)
+    tables = {
+        "spent": spent,
+        "notes": notes,
+        "window": window(session),
+        "files": files_read(session),
+        "events": sums,
+        "again": calls_again(session),
+        "kept": kept.sums(session) if session.compactions else [],
+        "left out": [{"damaged": damaged, "failed": about.failed}],
+    }
+    names = {
+        "session": f"{path.stem}#{number}" if number else path.stem,
+        "project": about.project or project_of(path),
+        "kind": about.kind or kind_of(path),
+        "path": str(path),
+        "conversation": f"{path}#{number}",
+        "thread": about.thread,
+        "parent": about.parent,
+    }
+    rows = {name: [_clean(row) for row in rows] for name, rows in tables.items()}
+    names = _clean(names)
+    return {name: DataFrame(each).assign(**names) for name, each in rows.items()}
+
+
+def _clean(row: Row) -> Row:
+    """Write half a surrogate pair, which no encoding takes, as a backslash escape."""
+    return {n: plain_text(v) if isinstance(v, str) else v for n, v in row.items()}
+
+
+def plain_text(text: str) -> str:
+    """Return a text that can be written in UTF-8.
+
+    >>> plain_text("a" + chr(0xD800))
+    'a\\\\ud800'
+    """
+    return text.encode("utf-8", errors="backslashreplace").decode()
+
+
+def _places(row: Row) -> list[Row]:
+    """Return where the tokens and dollars of a response went, a row for each place."""
+    places: list[Row] = [
+        {"where": where, "tokens": tokens, "dollars": dollars}
+        for where, (tokens, dollars) in row["spent"].items()
+    ]
+    for call in row["beside"]:
+        tokens, dollars = call["sums"]
+        where = call["where"]
+        model = call["model"]
+        places.append(
+            {"where": where, "tokens": tokens, "dollars": dollars, "model": model}
+        )
+    nothing = {"where": NOT_COUNTED, "tokens": 0.0, "dollars": 0.0}
+    return places or [nothing]
+
+
+def _notes(row: Row) -> list[tuple[str, int]]:
+    """Return what the sums don't say of a response."""
+    flags = {
+        UNCOUNTED: not row["spent"] and not row["beside"],
+        ESTIMATED: row["is_estimated"],
+        STATED: row["is_stated"],
+    }
+    notes = [(what, 1) for what, holds in flags.items() if holds]
+    return [*notes, *((UNPRICED + what, n) for what, n in row["unpriced"].items())]
+
+
+def overview(
+    paths: Iterable[Path | str] = (PROJECTS,),
+    *,
+    session: Session | None = None,
+    prices: Prices = (),
+    timezone: tzinfo | None = None,
+    **options: Any,
+) -> dict[str, DataFrame]:
+    """Read all session files among these paths and in these folders, and put them into
+    tables.
+
+    Each row has the `session`, the `project` and the `kind` of its file:
+
+    - spent: a row for each response and each place where its tokens and dollars went
+    - priced: those with a known price, or all if there is none
+    - window: what filled the windows up to the first compaction
+    - files: each time that a file was read
+    - again: each call that was made before
+    - events: silent falls of the prompt, and what compactions lost that was asked for
+      again
+    - kept: how much of each kind the compactions kept, see `kept`
+    - not priced: what the dollars leave out, such as another service tier
+    - not counted: what is not in the sums or only once, and what is though it was left
+    - unread: which files couldn't be read, and why
+
+    A response that stands in two files, as after /resume or a fork, counts once: the
+    copy with the fullest answer. One on a branch that a rewind left counts, because it
+    was paid, and so does one of a sub-agent. Days are those of `timezone`, by default
+    the machine's own. `prices` has prices of one's own: a model and "IN,OUT" or
+    "IN,OUT,READ,WRITE". `session` is the content of the only file, if it is loaded
+    already. The options are those of `each`. Raises FileNotFoundError if a path doesn't
+    exist, ValueError if no file could be read.
+    """
+    call = partial(summarise, session=session, prices=tuple(prices))
+    found, failed = each(call, files(paths), **options)
+    failed = {path: reason for path, reason in failed.items() if not _is_note(path)}
+    if not found:
+        reasons = [f"{path}: {reason}" for path, reason in failed.items()]
+        text = "\n".join(["no session could be read", *reasons[:9]])
+        raise ValueError(plain_text(text))
+    names = next(iter(found.values()))
+    tables = {
+        n: pandas.concat([t[n] for t in found.values()], ignore_index=True)
+        for n in names
+    }
+    shown_names = short_names(tables["spent"]["project"].unique())
+    for table in tables.values():
+        table["project"] = table["project"].map(shown_names)
+    spent = tables["spent"]
+    filled = tables["window"]
+    is_copy = ~spent["response"].isin(_originals(spent))
+    spent["day"] = _days(spent["at"], timezone)
+    filled["share"] = filled["tokens"] / (filled["tokens"].sum() or 1.0)
+    servers = filled[filled["tool"].str.startswith("mcp__")]
+    is_left = ~is_copy & (spent["branch"] > 0)
+    counts = {
+        "responses of a model without a known price": spent[
+            ~is_copy & spent["dollars"].isna()
+        ],
+        COPIED: spent[is_copy],
+        "responses on branches that a rewind left, counted": spent[is_left],
+    }
+    numbers = {what: rows["response"].nunique() for what, rows in counts.items()}
+    notes = _added(tables.pop("notes"), spent[~is_copy])
+    numbers |= {w: n for w, n in notes.items() if not w.startswith(UNPRICED)}
+    left_out = tables.pop("left out").sum(numeric_only=True)
+    numbers["replies that failed without a token count, not counted"] = left_out[
+        "failed"
+    ]
+    numbers["files with damaged lines"] = left_out["damaged"]
+    numbers["files that could not be read"] = len(failed)
+    tables["spent"] = counted = spent[~is_copy]
+    has_price = counted["dollars"].notna()
+    tables["priced"] = counted[has_price] if has_price.any() else counted
+    tables["kept"] = _kept(tables["kept"])
+    tables["servers"] = servers.assign(server=servers["tool"].str.split("__").str[1])
+    aside = [(what, number) for what, number in numbers.items() if number]
+    tables["not counted"] = DataFrame(aside, columns=["what", "number"])
+    unpriced = [
+        (what.removeprefix(UNPRICED), number)
+        for what, number in notes.items()
+        if what.startswith(UNPRICED)
+    ]
+    tables["not priced"] = DataFrame(unpriced, columns=["what", "number"])
+    tables["unread"] = DataFrame(
+        {
+            "file": [plain_text(str(path)) for path in failed],
+            "reason": [plain_text(reason) for reason in failed.values()],
+        }
+    )
+    return tables
+
+
+def short_names(projects: Iterable[str]) -> dict[str, str]:
+    """Return how projects are shown: a path by its last folder, or by as many folders
+    as tell it from the others.
+
+    >>> short_names(["/a/shop", "/a/bank", "/b/bank", "lamp"])
+    {'/a/shop': 'shop', '/a/bank': 'a/bank', '/b/bank': 'b/bank', 'lamp': 'lamp'}
+    """
+    names = {name: name for name in projects}
+    paths = {name: name.rstrip("/").split("/") for name in names if "/" in name}
+    for name, parts in paths.items():
+        others = [other for other in paths.values() if other != parts]
+        sizes = range(1, len(parts))
+        tell = (n for n in sizes if all(other[-n:] != parts[-n:] for other in others))
+        names[name] = "/".join(parts[-next(tell, len(parts)) :]) or name
+    return names
+
+
+def _kept(rows: DataFrame) -> DataFrame:
+    """Add up what compactions kept, a row for each kind. Copies count once."""
+    columns = ["what", "kept", "of", "share"]
+    if rows.empty:
+        return DataFrame(columns=columns)
+    sums = (
+        rows.drop_duplicates(["key", "what"])
+        .groupby("what", sort=False)[["kept", "of"]]
+        .sum()
+        .reset_index()
+    )
+    return sums.assign(share=sums["kept"] / sums["of"])[columns]
+
+
+def _is_note(path: Path) -> bool:
+    """Return whether a program keeps notes in a file, and no conversation."""
+    return path.name in _NOTES
+
+
+def _originals(spent: DataFrame) -> set[str]:
+    """Name the responses that are no copies, or the fullest of their copies.
+
+    Copies have the same `key`. In a family of forks they may have new times, and there
+    they have the same `origin`.
+    """
+    rows = spent.drop_duplicates("response").sort_values(
+        ["is_estimated", "answer"], ascending=[True, False], kind="stable"
+    )
+    has_name = ~rows["key"].str.startswith("0.0 ")
+    rows = rows[~(rows.duplicated(["key", "model"]) & has_name)]
+    rows = rows.assign(family=_families(rows), is_fork=rows["parent"] != "")
+    rows = rows.sort_values("is_fork", kind="stable")  # the parent keeps what it paid
+    is_named = (rows["family"] != "") & (rows["origin"] != "")
+    return {*rows[~(rows.duplicated(["family", "origin"]) & is_named)]["response"]}
+
+
+def _families(rows: DataFrame) -> list[str]:
+    """Name the family of each row's session: its first known ancestor, or nothing if it
+    has neither parents nor children."""
+    pairs = rows[["thread", "parent"]].drop_duplicates().itertuples(index=False)
+    parents = {str(pair[0]): str(pair[1]) for pair in pairs if pair[0] and pair[1]}
+    related = {*parents, *parents.values()}
+
+    def first(thread: str) -> str:
+        seen = {""}
+        while parents.get(thread, "") not in seen:
+            seen.add(thread)
+            thread = parents[thread]
+        return thread
+
+    return [first(each) if each in related else "" for each in rows["thread"]]
+
+
+def _added(notes: DataFrame, counted: DataFrame) -> dict[str, int]:
+    """Add up the notes on the responses that count."""
+    if notes.empty:
+        return {}
+    sums = notes[notes["response"].isin(counted["response"])].groupby(
+        "what", sort=False
+    )
+    return {str(what): int(number) for what, number in sums["number"].sum().items()}
+
+
+def zone_name(timezone: tzinfo | None) -> str:
+    """Say whose days are counted.
+
+    >>> from datetime import UTC
+    >>> zone_name(UTC)
+    'UTC'
+    """
+    name = (
+        getattr(timezone, "key", None)
+        or datetime.now(timezone).astimezone(timezone).tzname()
+    )
+    return str(name) if timezone else f"local time, {name}"
+
+
+def _days(times: "Series[float]", timezone: tzinfo | None) -> list[str]:
+    """Write the day of each time, nothing for a time that no calendar has."""
+
+    @cache
+    def day(at: float) -> str:
+        try:
+            return f"{datetime.fromtimestamp(at, timezone):%Y-%m-%d}"
+        except (ValueError, OverflowError, OSError):
+            return ""
+
+    return [day(at) for at in times]

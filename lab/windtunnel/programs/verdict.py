@@ -1,0 +1,647 @@
+"""Read from a run's record what the program decided, and what it broke.
+
+What a program decides is seen in its requests and holds for any model: when it
+compacts, what it shows its summariser, what stays, what breaks. What is kept in the end
+depends on the habits of the one scripted model, so it is told and never ranked.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from agentlib.api.spending import dollars
+from agentlib.messages import Block, blocks, of_type, result_text
+from offline_api.model.view import asked_title
+from offline_api.record import Record
+from offline_api.tokens import text_tokens
+from windtunnel.programs.run import Run, Step
+
+Kind = Literal[
+    "not judged",
+    "refused",
+    "unknown to the server",
+    "grew",
+    "shallow",
+    "tools failed",
+    "no report",
+    "words missing",
+    "rule missing",
+    "new session",
+    "called again",
+    "left processes",
+    "rule lost",
+    "edited",
+]
+QUIET: tuple[Kind, ...] = (
+    "called again",
+    "left processes",
+    "rule lost",
+    "shallow",
+    "unknown to the server",
+)
+"""Findings that are told and fail nothing: they cost, or depend on the scripted model
+or on what the offline server knows."""
+SHALLOW = 2 / 3
+"""Share of the prompt. A summary that leaves more hardly helped, and it costs all the
+same: from the first changed message on, the next prompt isn't in the cache."""
+NOTICED = 2_000
+"""Characters that must have gone from the conversation before that is noticed."""
+_LINE = 12
+"""Characters of the shortest line by which a result is known again."""
+_NUMBER = re.compile(r"^\s*\d+(?:\t|→|: ?|\|)")
+_FAILED = re.compile(r"\A\W*(?:tool\W)?(?:error|exception|failed|failure)\b", re.I)
+_NO_TERMINAL = re.compile(r"not a (?:tty|terminal)|raw mode|terminal|\btty\b", re.I)
+_UNKNOWN = "Extra inputs are not permitted"
+_NOT_UNDERSTOOD = "I am the offline model, and I did not understand"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that went wrong."""
+
+    kind: Kind
+    request: int
+    """Number of the request in the record, from 1. 0 if it is about no request."""
+    text: str
+
+
+@dataclass(frozen=True)
+class SeenCompaction:
+    """A place where the conversation became shorter."""
+
+    request: int
+    """Number of the first request after it."""
+    by: Literal["summary", "cutting", "clearing"]
+    """Whether a summary was asked for, messages were left out, or only texts of
+    results were."""
+    before: int
+    """Tokens of the last prompt before it."""
+    new: int
+    """Tokens that came since: the answer, and its results."""
+    after: int
+    summaries: tuple[int, ...] = ()
+    """Numbers of the requests for a summary."""
+    asked_with: int = 0
+    """Tokens of the prompts of those requests."""
+    asked_as: str = ""
+    """"conversation": its messages were sent again. "text": they were written down in
+    one message."""
+    tools_offered: bool = False
+    cached: float = 0.0
+    """Share of those prompts that was read from the cache."""
+    shown: float | None = None
+    """Share of the lines of the results that went, which the summariser was shown."""
+    summary_tokens: int = 0
+    put_back: str = ""
+    """Role of the message that holds the summary; "beside a result" if it has one,
+    too."""
+    words: Literal["kept", "in the summary", "missing"] = "kept"
+    """Where the newest prompt stands afterwards, word for word."""
+    words_kept: int = 0
+    """How many of the person's prompts the program itself kept word for word."""
+    read_after: float = 0.0
+    """Share of the next prompt that was read from the cache."""
+
+    @property
+    def helped(self) -> bool:
+        """Whether the prompt was smaller than it would have been without."""
+        return self.after < self.before + self.new
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether a summary was paid for and most of the prompt is still there."""
+        return self.by == "summary" and self.after > SHALLOW * self.before
+
+
+class Reading:
+    """A run, read request by request."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.asked = [
+            (number, record)
+            for number, record in enumerate(run.records, 1)
+            if record.is_message
+        ]
+
+    @cached_property
+    def main(self) -> list[tuple[int, Record]]:
+        """The requests of the conversation, without those for summaries and titles."""
+        offers = any(record.tools for _, record in self.asked)
+        return [
+            (number, record)
+            for number, record in self.asked
+            if record.sizes
+            and not record.asks_for_summary
+            and (record.tools or not offers or record.messages > 2)
+            and not _asks_for_title(record)
+        ]
+
+    @cached_property
+    def summaries(self) -> list[tuple[int, Record]]:
+        """The requests for summaries that were answered."""
+        return [(n, r) for n, r in self.asked if r.asks_for_summary and r.status == 200]
+
+    @cached_property
+    def compactions(self) -> list[SeenCompaction]:
+        """Every place where the conversation became shorter."""
+        pairs = zip(self.main, self.main[1:], strict=False)
+        found = (self._between(first, second) for first, second in pairs)
+        return [each for each in found if each]
+
+    def step_of(self, number: int) -> int:
+        """Return which command sent a request, from 0."""
+        return sum(number > step.last for step in self.run.steps[:-1])
+
+    def _between(
+        self, first: tuple[int, Record], second: tuple[int, Record]
+    ) -> SeenCompaction | None:
+        (number, old) = first
+        (later, new) = second
+        before = _pieces(old)
+        after = _pieces(new)
+        gone = before - after
+        size = sum(len(text) * count for (_, text), count in gone.items())
+        asked = [(n, r) for n, r in self.summaries if number < n < later]
+        if size < NOTICED or size < 0.02 * sum(len(t) for _, t in before.elements()):
+            return None
+        old_ids = _results(old)
+        new_ids = _results(new)
+        fresh = [text for name, text in new_ids.items() if name not in old_ids]
+        answer = old.output if old.status == 200 else 0
+        common: Any = {
+            "request": later,
+            "before": old.prompt,
+            "new": answer + sum(map(text_tokens, fresh)),
+            "after": new.prompt,
+            "read_after": _share_read([new]),
+        }
+        said = self.run.task.prompts[: self.step_of(later) + 1]
+        if not asked:
+            by = "clearing" if old_ids.keys() <= new_ids.keys() else "cutting"
+            stand = _outside_results(new)
+            return SeenCompaction(
+                by=by,
+                words="kept" if said[-1] in stand else "missing",
+                words_kept=sum(words in stand for words in said),
+                **common,
+            )
+        texts = [_answer_text(record) for _, record in asked]
+        stand = _outside_results(new)
+        own = _without_lines(stand, "\n".join(texts))
+        gone_results = [t for n, t in old_ids.items() if new_ids.get(n) != t]
+        requests = [record for _, record in asked]
+        return SeenCompaction(
+            by="summary",
+            summaries=tuple(n for n, _ in asked),
+            asked_with=sum(record.prompt for record in requests),
+            asked_as="conversation" if requests[-1].messages > 2 else "text",
+            tools_offered=any(record.tools for record in requests),
+            cached=_share_read(requests),
+            shown=_shown(gone_results, requests),
+            summary_tokens=sum(record.output for record in requests),
+            put_back=_carrier(new, texts),
+            words=(
+                "kept"
+                if said[-1] in own
+                else "in the summary"
+                if said[-1] in stand
+                else "missing"
+            ),
+            words_kept=sum(words in own for words in said),
+            **common,
+        )
+
+    # -- findings ----------------------------------------------------------------------
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Everything that went wrong, the request's number with it."""
+        return [
+            *self._not_judged(),
+            *self._refused(),
+            *self._compacted_badly(),
+            *self._tools(),
+            *self._ends(),
+            *self._again(),
+        ]
+
+    def _not_judged(self) -> Iterator[Finding]:
+        for step in self.run.steps:
+            if step.stopped:
+                yield Finding(
+                    "not judged", step.last, f"It was stopped: {step.stopped}."
+                )
+        if not self.asked:
+            output = self.run.steps[-1].output.strip()
+            says = output.splitlines()[-1][:200] if output else "nothing"
+            terminal = "It needs a terminal. " if _NO_TERMINAL.search(output) else ""
+            yield Finding(
+                "not judged",
+                0,
+                f"It never asked the model. {terminal}It printed: {says}",
+            )
+        for number, record in self.asked:
+            if _NOT_UNDERSTOOD in _answer_text(record):
+                yield Finding(
+                    "not judged",
+                    number,
+                    f"The offline model didn't understand request {number}, so what "
+                    "follows says little about the program.",
+                )
+                break
+        if self.asked and not self.compactions and not self.findings_of_size:
+            yield Finding("not judged", 0, "It never compacted.")
+
+    @cached_property
+    def findings_of_size(self) -> list[int]:
+        """Numbers of the requests that were refused for their size."""
+        return [n for n, r in self.asked if "too long" in r.broke or r.status == 413]
+
+    def _refused(self) -> Iterator[Finding]:
+        kinds: dict[str, list[int]] = {}
+        for number, record in self.asked:
+            if 400 <= record.status < 500:
+                rule = re.sub(r"\d+", "N", record.broke)
+                kinds.setdefault(rule, []).append(number)
+        for numbers in kinds.values():
+            words = self.run.records[numbers[0] - 1].broke[:200]
+            text = f"{_requests(numbers)} refused: {words}"
+            if _UNKNOWN in words:
+                text += ". The API itself may know that key."
+                yield Finding("unknown to the server", numbers[0], text)
+            else:
+                yield Finding("refused", numbers[0], text)
+
+    def _compacted_badly(self) -> Iterator[Finding]:
+        for each in self.compactions:
+            at = f"request {each.request}"
+            if not each.helped:
+                yield Finding(
+                    "grew",
+                    each.request,
+                    f"The prompt grew by compacting: {each.before:,} tokens and "
+                    f"{each.new:,} new ones before, {each.after:,} in {at}.",
+                )
+        shallow = [each.request for each in self.compactions if each.is_shallow]
+        if shallow:
+            yield Finding(
+                "shallow",
+                shallow[0],
+                f"{len(shallow)} of {len(self.compactions)} compactions left more than "
+                f"two thirds of the prompt, the first in request {shallow[0]}.",
+            )
+        missing = [each.request for each in self.compactions if each.words == "missing"]
+        if missing:
+            yield Finding(
+                "words missing",
+                missing[0],
+                f"The person's words are missing from {_listed(missing)}, the first "
+                "after a compaction.",
+            )
+        ruleless = [
+            number
+            for number, record in self.main
+            if self.compactions
+            and number >= self.compactions[0].request
+            and not self._has_rule(record)
+        ]
+        if ruleless:
+            yield self._without_rule(ruleless)
+
+    def _without_rule(self, numbers: Sequence[int]) -> Finding:
+        """Say who dropped the rule: the scripted model, if it left it out of the newest
+        summary for which it was shown it."""
+        shown = [
+            (number, self.run.records[number - 1])
+            for each in self.compactions
+            for number in each.summaries
+            if number < numbers[0] and self._has_rule(self.run.records[number - 1])
+        ]
+        count = f"({len(numbers)} such requests)"
+        if shown and self.run.task.line not in _answer_text(shown[-1][1]):
+            text = (
+                "The scripted model was shown the person's rule and left it out of its "
+                f"summary in request {shown[-1][0]}. It stands nowhere in request "
+                f"{numbers[0]} {count}."
+            )
+            return Finding("rule lost", numbers[0], text)
+        text = f"The person's rule stands nowhere in request {numbers[0]} {count}."
+        return Finding("rule missing", numbers[0], text)
+
+    def _has_rule(self, record: Record) -> bool:
+        return self.run.task.line in json.dumps(record.request, ensure_ascii=False)
+
+    def _tools(self) -> Iterator[Finding]:
+        """Find tools that failed to the end after a compaction, and had worked."""
+        if not self.compactions:
+            return
+        since = self.compactions[0].request
+        worked = set[str]()
+        failing = dict[str, list[tuple[int, str]]]()
+        for number, name, text, failed in self._new_results():
+            if not failed:
+                worked.add(name)
+                failing.pop(name, None)
+            elif number > since and name in worked:
+                failing.setdefault(name, []).append((number, text))
+        for name, rows in failing.items():
+            if len(rows) > 1:
+                yield Finding(
+                    "tools failed",
+                    rows[0][0],
+                    f"The tool {name} failed {len(rows)} times from request "
+                    f"{rows[0][0]} to the end, and worked before: {rows[0][1][:100]}",
+                )
+
+    def _new_results(self) -> Iterator[tuple[int, str, str, bool]]:
+        """Yield each result once: request, name of the tool, text, whether it failed."""
+        seen = set[str]()
+        for number, record in self.main:
+            messages = _messages(record)
+            names = {
+                c["id"]: c["name"] for m in messages for c in of_type(m, "tool_use")
+            }
+            for message in messages:
+                for result in of_type(message, "tool_result"):
+                    if result["tool_use_id"] not in seen:
+                        seen.add(result["tool_use_id"])
+                        text = result_text(result)
+                        failed = bool(result.get("is_error") or _FAILED.search(text))
+                        name = names.get(result["tool_use_id"], "?")
+                        yield number, name, text, failed
+
+    def _ends(self) -> Iterator[Finding]:
+        for step in self.run.steps:
+            if step.left:
+                yield Finding(
+                    "left processes",
+                    step.last,
+                    f"{step.left} of its processes were still there when it had ended. "
+                    "They were ended.",
+                )
+            if step.stopped or not self.asked:
+                continue
+            which = "first" if step is self.run.steps[0] else "second"
+            if not step.result.report or not step.result.described:
+                yield Finding(
+                    "no report",
+                    step.last,
+                    f"Its {which} command ended with exit code {step.exit_code} and "
+                    f"without its report, after request {step.last}.",
+                )
+            elif not step.result.rule_kept:
+                yield Finding(
+                    "rule lost",
+                    step.last,
+                    f"The {which} report of the scripted model doesn't begin with the "
+                    "line that the rule asks for.",
+                )
+            if step.result.edited:
+                yield Finding(
+                    "edited",
+                    step.last,
+                    "Files were changed that nobody asked to change: "
+                    + ", ".join(step.result.edited[:3]),
+                )
+        if len(self.run.steps) > 1 and (new := self._new_session()):
+            yield Finding(
+                "new session",
+                new,
+                f"The second command began a new session: request {new} holds nothing "
+                "of the first.",
+            )
+
+    def _new_session(self) -> int:
+        """Return the second command's first request, if it knows nothing of the
+        first."""
+        began = self.run.steps[1].first
+        later = [(n, r) for n, r in self.main if n >= began]
+        earlier = [r for n, r in self.main if n < began]
+        if not later or not earlier:
+            return 0
+        number, record = later[0]
+        said = _outside_results(record)
+        answers = [_answer_text(r) for _, r in self.summaries] + [
+            text for _, text in _pieces(earlier[-1])
+        ]
+        lines = {
+            line for text in answers for line in text.splitlines() if len(line) > 40
+        }
+        everything = json.dumps(record.request, ensure_ascii=False)
+        knows = self.run.task.prompts[0] in said or any(
+            json.dumps(line, ensure_ascii=False)[1:-1] in everything
+            for line in list(lines)[:2_000]
+            if not line.startswith(("<", "You "))
+        )
+        return 0 if knows else number
+
+    @cached_property
+    def calls_again(self) -> list[int]:
+        """Numbers of the requests that led to a call which had been made before a
+        compaction, once for each call."""
+        made = dict[str, int]()
+        again = list[int]()
+        compacted = [each.request for each in self.compactions]
+        for number, record in self.main:
+            for call in of_type(
+                {"content": (record.answer or {}).get("content") or []}, "tool_use"
+            ):
+                key = json.dumps([call["name"], call["input"]], sort_keys=True)
+                if key in made and any(made[key] < n <= number for n in compacted):
+                    again.append(number)
+                made[key] = number
+        return again
+
+    def _again(self) -> Iterator[Finding]:
+        if again := self.calls_again:
+            yield Finding(
+                "called again",
+                again[0],
+                f"{len(again)} calls were made again after a compaction, the first in "
+                f"the answer to request {again[0]}.",
+            )
+
+    # -- sums --------------------------------------------------------------------------
+
+    def passes(self) -> bool:
+        """Return whether nothing is broken."""
+        return all(each.kind in QUIET for each in self.findings)
+
+    def row(self, model: str) -> dict[str, Any]:
+        """Return everything as plain values, for JSON. Dollars are at the prices of
+        `model`."""
+        records = [record for _, record in self.asked]
+        return {
+            "program": self.run.program.name,
+            "version": self.run.program.version,
+            "seed": self.run.task.seed,
+            "window": self.run.window,
+            "requests": len(records),
+            "prompts": [record.prompt for record in records],
+            "kinds": [_sort_of(self, n, r) for n, r in self.asked],
+            "numbers": [n for n, _ in self.asked],
+            "read": _share_read(records),
+            "dollars": round(sum(dollars(_usage(r), model) for r in records), 4),
+            "seconds": round(sum(step.seconds for step in self.run.steps), 1),
+            "compactions": [asdict(each) for each in self.compactions],
+            "calls_again": len(self.calls_again),
+            "findings": [asdict(each) for each in self.findings],
+            "unconfined": self.run.unconfined,
+            "hosts": list(self.run.refused_hosts),
+            "kept": [_kept(step) for step in self.run.steps],
+            "passes": self.passes(),
+        }
+
+
+def _kept(step: Step) -> dict[str, Any]:
+    """Return what a command left, which depends on the scripted model."""
+    values: dict[str, Any] = {"exit_code": step.exit_code, **asdict(step.result)}
+    return {**values, "edited": len(step.result.edited)}
+
+
+def _sort_of(reading: Reading, number: int, record: Record) -> str:
+    if record.status != 200:
+        return "refused"
+    if record.asks_for_summary:
+        return "summary"
+    return "main" if any(n == number for n, _ in reading.main) else "other"
+
+
+def _usage(record: Record) -> Mapping[str, int]:
+    return {
+        "input_tokens": record.uncached,
+        "cache_read_input_tokens": record.cache_read,
+        "cache_creation_input_tokens": record.cache_written,
+        "output_tokens": record.output,
+    }
+
+
+def _share_read(records: Sequence[Record]) -> float:
+    read = sum(r.cache_read for r in records)
+    whole = read + sum(r.cache_written + r.uncached for r in records)
+    return round(read / whole, 3) if whole else 0.0
+
+
+# -- bodies ----------------------------------------------------------------------------
+
+
+def _messages(record: Record) -> list[dict[str, Any]]:
+    return (record.request or {}).get("messages") or []
+
+
+def _asks_for_title(record: Record) -> bool:
+    return not record.tools and bool(asked_title(record.request or {"messages": []}))
+
+
+def _answer_text(record: Record) -> str:
+    content: list[Block] = (record.answer or {}).get("content") or []
+    return "\n".join(block["text"] for block in content if block.get("text"))
+
+
+def _pieces(record: Record) -> Counter[tuple[str, str]]:
+    """Count the texts of a conversation: those of results, and all others."""
+    found = Counter[tuple[str, str]]()
+    for message in _messages(record):
+        for block in blocks(message):
+            if block["type"] == "tool_result":
+                found["result", result_text(block)] += 1
+            elif block["type"] == "text":
+                found[message["role"], block["text"]] += 1
+    return found
+
+
+def _results(record: Record) -> dict[str, str]:
+    return {
+        result["tool_use_id"]: result_text(result)
+        for message in _messages(record)
+        for result in of_type(message, "tool_result")
+    }
+
+
+def _outside_results(record: Record) -> str:
+    """Return all that is said in a request: the system prompt and every text, without
+    results."""
+    body = record.request or {}
+    texts = [
+        block.get("text", "") for block in blocks({"content": body.get("system") or ""})
+    ]
+    for message in _messages(record):
+        texts += [block["text"] for block in of_type(message, "text")]
+    return "\n".join(texts)
+
+
+def _without_lines(text: str, summary: str) -> str:
+    """Return a text without the lines of a summary, wherever they stand in it."""
+    lines = {line.strip() for line in summary.splitlines() if line.strip()}
+    return "\n".join(line for line in text.splitlines() if line.strip() not in lines)
+
+
+def _carrier(record: Record, summaries: Sequence[str]) -> str:
+    """Return the role of the message that holds most of a summary's lines."""
+    lines = {
+        line.strip()
+        for text in summaries
+        for line in text.splitlines()
+        if line.startswith("- [")
+    }
+    best = 0
+    where = "nowhere"
+    system = "\n".join(
+        block.get("text", "")
+        for block in blocks({"content": (record.request or {}).get("system") or ""})
+    )
+    places = [("system", {"role": "system", "content": system})] if system else []
+    for role, message in [*places, *((m["role"], m) for m in _messages(record))]:
+        for block in blocks(message):
+            text = block["text"] if block["type"] == "text" else result_text(block)
+            held = sum(line.strip() in lines for line in text.splitlines())
+            if held > best:
+                best = held
+                where = role
+                if block["type"] == "tool_result":
+                    where = "a result"
+                elif of_type(message, "tool_result"):
+                    where = "beside a result"
+    return where
+
+
+def _shown(results: Sequence[str], requests: Sequence[Record]) -> float | None:
+    """Return what share of the results' lines stands in requests, by characters."""
+    known = set[str]()
+    for record in requests:
+        texts = [text for _, text in _pieces(record)]
+        texts += [_outside_results(record)]
+        for text in texts:
+            for version in (text, _unescaped(text)):
+                known |= {_plain(line) for line in version.splitlines()}
+    result_lines = (line for text in results for line in _unescaped(text).splitlines())
+    lines = [plain for line in result_lines if len(plain := _plain(line)) >= _LINE]
+    whole = sum(map(len, lines))
+    if not whole:
+        return None
+    return round(sum(len(line) for line in lines if line in known) / whole, 3)
+
+
+def _unescaped(text: str) -> str:
+    """Return a text without the escapes of JSON, in which some programs put results."""
+    return text.replace("\\n", "\n").replace('\\"', '"').replace("\\t", "\t")
+
+
+def _plain(line: str) -> str:
+    return _NUMBER.sub("", line).strip()
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    names = ", ".join(map(str, numbers[:5]))
+    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
+    return f"request{'s' if len(numbers) > 1 else ''} {names}{more}"
+
+
+def _requests(numbers: Sequence[int]) -> str:
+    words = _listed(numbers)
+    return f"{words[0].upper()}{words[1:]} {'were' if len(numbers) > 1 else 'was'}"
