@@ -29,7 +29,7 @@ from agentlib.micro_compact import cleared_by, replacements, settled_by
 from agentlib.presets import DEFAULT
 from agentlib.recovery import cut_unseen, emergency, truncating
 from agentlib.settings import Settings
-from agentlib.step import Reason, Step, clearing, stand_for, standing_in
+from agentlib.step import Reason, Step, stand_for
 
 _RETURN = "return the step, changed or not"
 _TOO_LARGE = "the newest results alone are too large, so they are cut"
@@ -163,7 +163,7 @@ class Now:
         """
         first = self.begun
         old = first.applied(self.messages)
-        step = clearing(old, view)
+        step = engine_check.clearing(old, view)
         if step is None:
             raise ValueError(
                 "this view can't be noted as a clearing, because it differs in more "
@@ -201,7 +201,7 @@ class Now:
         """
         first = after or self.begun
         old = first.applied(self.messages)
-        step = standing_in(old, view)
+        step = engine_check.standing_in(old, view)
         if step is None or first.summary is not None:
             raise ValueError(
                 "this view can't be noted as a compaction: one new message of the user "
@@ -494,12 +494,7 @@ class Layers(tuple[Layer, ...]):
 
     def under(self, settings: Settings) -> str:
         """Say what runs under these settings, in words with the numbers in force."""
-        settings = _sized(settings, self.numbers)
-        width = max((len(engine_check.name(layer)) for layer in self), default=0)
-        return "\n".join(
-            f"{number}. {engine_check.name(layer):{width}}  {_words(layer, settings)}"
-            for number, layer in enumerate(self, 1)
-        )
+        return engine_check.described(self, _sized(settings, self.numbers))
 
     def __str__(self) -> str:
         return self.under(DEFAULT)
@@ -554,56 +549,3 @@ def layers_under(engine: ContextEngine, settings: Settings) -> str:
     if isinstance(engine, Stack):
         return engine.layers.under(settings)
     return f"{engine_check.name(engine)}: a plain function, which has no list of layers"
-
-
-def _words(layer: Layer, settings: Settings) -> str:
-    """Say what a layer does. One of somebody else's says it in its docstring."""
-    if not settings.enabled:
-        return "off"
-    if layer is clear:
-        return _clear_words(settings)
-    if layer is summarise:
-        return _summarise_words(settings)
-    if layer is cut:
-        return (
-            f"over {settings.emergency_tokens:,} tokens if a summary fails, or if the "
-            "API refuses the prompt: cut the messages to size without a model"
-        )
-    return (layer.__doc__ or "a plain function").strip().partition("\n")[0]
-
-
-def _clear_words(settings: Settings) -> str:
-    if settings.micro == "off":
-        return "off"
-    results = {
-        "clear": f"put placeholders in place of all but the newest {settings.keep_recent} "
-        f"results, if they have over {settings.min_chars} characters",
-        "truncate": f"cut results older than {settings.keep_messages} messages to "
-        f"{settings.max_result_chars} characters",
-        "trim": f"leave {settings.trim_keep} characters at each end of results of over "
-        f"{settings.trim_over:,}",
-    }[settings.micro]
-    is_cold = settings.clear_when == "cold"
-    when = (
-        f"after {settings.cache_ttl:,.0f} s without a request" if is_cold else "always"
-    )
-    least = settings.clear_at_least
-    return f"{when}: {results}" + (
-        f", {least:,} tokens or more at once" if least else ""
-    )
-
-
-def _summarise_words(settings: Settings) -> str:
-    when = f"over {settings.threshold_tokens:,} tokens, or " if settings.auto else ""
-    exchanges = settings.keep_exchanges
-    tail = settings.tail_tokens
-    stays = [
-        f"a head of {settings.head_tokens:,} tokens" if settings.head_tokens else "",
-        f"the newest {tail:,} tokens" if tail is not None else "",
-        f"the newest {exchanges} exchanges" if exchanges and tail is None else "",
-    ]
-    rest = " and ".join(filter(None, stays)) or "what the model hasn't seen"
-    return (
-        f"{when}when asked: archive everything, then put a summary of about "
-        f"{settings.summary_tokens:,} tokens in place of all but {rest}"
-    )

@@ -121,14 +121,3 @@ ALL = {
     "default": DEFAULT,
 }
 """Every preset by the name that `--preset` takes."""
-
-TITLES = {
-    "learn-claude-code": "learn-claude-code's numbers",
-    "learn-claude-code-ts": "its TypeScript's numbers",
-    "java-l06": "the Java agent's numbers",
-    "s24": "s24's numbers",
-    "hermes": "Hermes's numbers",
-    "claude-code": "Claude Code's numbers",
-    "default": "DEFAULT",
-}
-"""What a picture calls a preset: numbers run in our agent, and no product."""

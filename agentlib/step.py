@@ -15,7 +15,6 @@ from agentlib.messages import (
     changes,
     last_assistant,
     of_type,
-    results,
     waiting,
     with_results,
     words,
@@ -155,65 +154,14 @@ def answered(context: Sequence[Message]) -> list[Message]:
     return drop_newest_thinking(context)
 
 
-def clearing(messages: Sequence[Message], view: Sequence[Message]) -> Step | None:
-    """Return the step between two lists that differ in the texts of results alone, or
-    None if they differ in anything else.
+def summary_place(kept: Sequence[int]) -> int:
+    """Find the index of the summary: the first place that a kept message didn't have
+    before.
 
-    >>> said = [{"role": "user", "content": "Go on."}]
-    >>> clearing(said, said) == Step(), clearing(said, [])
-    (True, None)
+    >>> summary_place([0, 1, 7, 8])
+    2
     """
-    old = results(messages)
-    new = results(view)
-    texts = {
-        name: result.get("content", "")
-        for name, result in new.items()
-        if name in old and result.get("content") != old[name].get("content")
-    }
-    return Step(texts=texts) if with_results(messages, texts) == [*view] else None
-
-
-def standing_in(messages: Sequence[Message], view: Sequence[Message]) -> Step | None:
-    """Return the step to a view in which one new message of the user stands for all
-    that went. None: the view is no such one, or its messages are in another order.
-
-    >>> a, b, c, new = ({"role": "user", "content": text} for text in "abcn")
-    >>> standing_in([a, b, c], [new, c]).kept
-    (2,)
-    """
-    new = [n for n, message in enumerate(view) if message not in messages]
-    if not new:  # the same words again, as those of an engine's fixed note
-        known = set(map(id, messages))
-        new = [n for n, message in enumerate(view) if id(message) not in known]
-    if len(new) != 1:
-        return None
-    place = new[0]
-    ahead = _found(view[:place], messages)
-    behind = _found(view[place + 1 :][::-1], messages[::-1])
-    if ahead is None or behind is None:
-        return None
-    kept = (*ahead, *(len(messages) - 1 - index for index in reversed(behind)))
-    if list(kept) != sorted({*kept}) or summary_place(kept) != place:
-        return None
-    summary = view[place]
-    if summary["role"] != "user":
-        return None
-    return Step(kept=kept, summary=summary, settled=place + 1)
-
-
-def _found(some: Sequence[Message], messages: Sequence[Message]) -> list[int] | None:
-    """Return where some messages stand among others, in their order, the first place
-    for each. None if they don't."""
-    places = list[int]()
-    start = 0
-    for message in some:
-        rest = range(start, len(messages))
-        place = next((i for i in rest if messages[i] == message), None)
-        if place is None:
-            return None
-        places.append(place)
-        start = place + 1
-    return places
+    return next((n for n, i in enumerate(kept) if n != i), len(kept))
 
 
 def stand_for(
@@ -250,16 +198,6 @@ def stand_for(
         others.insert(0, {"type": "text", "text": ANSWERED})
     content = [first, *others]
     return summary if content == blocks(summary) else {**summary, "content": content}
-
-
-def summary_place(kept: Sequence[int]) -> int:
-    """Find the index of the summary: the first place that a kept message didn't have
-    before.
-
-    >>> summary_place([0, 1, 7, 8])
-    2
-    """
-    return next((n for n, i in enumerate(kept) if n != i), len(kept))
 
 
 def drop_thinking(messages: Sequence[Message], start: int) -> list[Message]:

@@ -91,6 +91,9 @@ MOVED |= {
     "agentlib.events.Event": "agentlib.step.Event",
     "agentlib.own_notes.spoken_lines": "agentlib.recovery.spoken_lines",
     "agentlib.requests.LONGEST_REPLY": "agentlib.settings.LONGEST_REPLY",
+    "agentlib.presets.TITLES": "windtunnel.trade.TITLES",
+    "agentlib.step.clearing": "agentlib.compaction.engine_check.clearing",
+    "agentlib.step.standing_in": "agentlib.compaction.engine_check.standing_in",
     "agentlib.undo.preview": "agentlib.compaction.around.preview",
 }
 for _name in ("Hooks", "NO_HOOKS", "gated", "hooked"):

@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from agentlib.presets import TITLES
 from course.figures import charts
 from course.panels.what_if import WhatIf, models, positions, settings_at, without_effect
 from session_report.amounts import cents
 from session_report.playback import table
 from tools.drawing import Sheet
 from tools.stops import with_own
-from windtunnel.trade import EVIDENCE
+from windtunnel.trade import EVIDENCE, TITLES
 
 
 class Bench:

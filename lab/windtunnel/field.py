@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from matplotlib.ticker import MultipleLocator
 
-from agentlib.presets import TITLES
 from session_report.style import BLUE, DARK, GREY, RED, Chart, Look, patches, plain
 from windtunnel.judge.spreads import alike
-from windtunnel.trade import EVIDENCE, Spread, intervals
+from windtunnel.trade import EVIDENCE, TITLES, Spread, intervals
 
 COLOURS = (GREY, BLUE, "#8757A8", "#2F7F62", "#B9741A")
 """The families' colours, in their order. Red is for the engine that is looked at."""

@@ -18,11 +18,17 @@ from typing import Any, ClassVar, Literal, TypedDict, get_args
 from agentlib import pipeline
 from agentlib.auto_compact import Summarize, SummaryFailed, summary_message
 from agentlib.compaction.around import Hooks
-from agentlib.compaction.engine_check import NoEngine, check_layer, name
+from agentlib.compaction.engine_check import (
+    NoEngine,
+    check_layer,
+    clearing,
+    name,
+    standing_in,
+)
 from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.messages import Message, blocks, of_type, waiting
 from agentlib.pipeline import ContextEngine, Layer, Now, run_engine
-from agentlib.step import Step, clearing, standing_in
+from agentlib.step import Step
 from agentlib.tools import Definition, Workspace
 from agentlib.transcripts import Session
 from offline_api import violation

@@ -17,7 +17,6 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
-from agentlib.presets import TITLES
 from session_report.amounts import cents
 from session_report.style import DARK, GREY, RED, Chart, plain
 from windtunnel.runner import EVIDENCE
@@ -45,6 +44,18 @@ _SEEN_AT_ONCE = 8
 worth crossing an interval for, if there are many dots."""
 _SIDES = [*product((9, -9), (0,)), *product((0, 9, -9), (9, -9)), *_FAR]
 """Where a name may stand beside its dot, in points; the first free place is taken."""
+
+
+TITLES = {
+    "learn-claude-code": "learn-claude-code's numbers",
+    "learn-claude-code-ts": "its TypeScript's numbers",
+    "java-l06": "the Java agent's numbers",
+    "s24": "s24's numbers",
+    "hermes": "Hermes's numbers",
+    "claude-code": "Claude Code's numbers",
+    "default": "DEFAULT",
+}
+"""What a picture calls a preset: numbers run in our agent, and no product."""
 
 
 @plain

@@ -17,8 +17,9 @@ from agentlib.auto_compact import (
     summary_prompt,
     summary_text,
 )
+from agentlib.compaction.engine_check import standing_in
 from agentlib.messages import active_request, exchanges, is_summary, of_type
-from agentlib.step import drop_thinking, standing_in
+from agentlib.step import drop_thinking
 from offline_api import violation
 from tests.fakes import client, error, say
 from tests.strategies import (

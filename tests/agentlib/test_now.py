@@ -7,14 +7,14 @@ import pytest
 from agentlib.auto_compact import auto_compact
 from agentlib.cli.main import main
 from agentlib.compaction.around import preview
-from agentlib.compaction.engine_check import NoEngine
+from agentlib.compaction.engine_check import NoEngine, standing_in
 from agentlib.estimation import TokenMeter
 from agentlib.loop import Agent, run
 from agentlib.messages import Message
 from agentlib.micro_compact import micro_compact
 from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.settings import Settings
-from agentlib.step import Step, standing_in
+from agentlib.step import Step
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from session_report.playback import replay

@@ -5,9 +5,8 @@ from itertools import combinations
 
 from matplotlib.text import Text
 
-from agentlib.presets import TITLES
 from session_report.style import Chart
-from windtunnel.trade import policies, trade
+from windtunnel.trade import TITLES, policies, trade
 
 DOTS = {
     "nothing forgotten": (0.0209, 19),
