@@ -112,9 +112,9 @@ def run(
     session the history is in memory, and is archived in `<workspace>/.transcripts`. A
     session with a file is kept from other processes until you close it.
 
-    A prompt that the API finds too long is compacted and sent once more. Every other
-    API error passes through, and nothing is lost. Raises RequestTooLarge if the prompt
-    alone doesn't fit the window less `output_reserve`.
+    A prompt that the API finds too long is compacted and sent again, at most three
+    times. Every other API error passes through, and nothing is lost. Raises
+    RequestTooLarge if the prompt alone doesn't fit the window less `output_reserve`.
     """
     archives = workspace.root / ".transcripts"
     agent = equipped(
@@ -235,7 +235,7 @@ class Agent:
             session,
             settings,
             meter=self.meter,
-            summarize=summarizer(
+            summarize=summarizer(  # `Around` takes its own, with more around it
                 self.client,
                 model=self.model,
                 system=self.system,

@@ -131,8 +131,8 @@ class Settings:
     restore_tokens: Tokens = 5_000
     """Most tokens of each text that is put back: a file, or what a hook returns."""
     reactive: bool = True
-    """Whether a prompt that the API refuses as too long is compacted and sent once
-    more."""
+    """Whether a prompt that the API refuses as too long is compacted and sent
+    again."""
     session_memory: bool = False
     """Whether the agent's own notes take the place of a summary if they suffice."""
     summary_retries: int = 3

@@ -68,7 +68,7 @@ def sources() -> list[Path]:
         *sorted(NOTEBOOKS.glob("*.ipynb")),
         NOTEBOOKS / "GLOSSARY.md",
         *sorted(ROOT.glob("*.md")),
-        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
         ROOT / "lab/README.md",
     ]
 
