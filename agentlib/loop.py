@@ -75,6 +75,8 @@ class Turn:
     """What the layers did before the request. There is more than one if the API refused
     a prompt for its size."""
     stop_reason: str
+    cuts: int = 0
+    """How many replies in a row `max_tokens` has cut off, with this one."""
     limit: int = 0
     """The most tokens that the API takes, if it named that in a refusal."""
     events: tuple[Event, ...] = ()
@@ -160,7 +162,7 @@ def turns(
     if isinstance(around, Around):
         told = around.told(told, agent.longest_reply, CUTS)
     for number, turn in enumerate(told, 1):
-        if number == max_turns and _goes_on(turn.stop_reason, agent.cuts):
+        if number == max_turns and _goes_on(turn.stop_reason, turn.cuts):
             stopped = Event("stopped", "max_turns reached; resume to go on")
             turn = turn.telling((*turn.events, stopped))
         yield turn
@@ -192,13 +194,13 @@ class Agent:
         self.meter = meter_of(self.session, settings, self.system + str(self.tools))
         self._calls = set(tool_names(self.session.history))
         self._limit = 0
-        self.cuts = 0
+        self._cuts = 0
 
     def run(self, prompt: str | None, max_turns: int = MAX_TURNS) -> Iterator[Turn]:
         """Make the context, ask the model, note its reply, act on its calls, and
         again."""
         self.hear(prompt)
-        self.cuts = 0
+        self._cuts = 0
         for _ in range(max_turns):
             if not self.has_work():
                 return
@@ -214,6 +216,7 @@ class Agent:
                 usages=(*(u for step in steps for u in step.usage), reply["usage"]),
                 steps=tuple(steps),
                 stop_reason=reply["stop_reason"],
+                cuts=self._cuts,
                 limit=self._limit,
             )
             if not goes_on:
@@ -297,8 +300,8 @@ class Agent:
         Each result is in the session as soon as it is there.
         """
         stop = reply["stop_reason"]
-        self.cuts = self.cuts + 1 if stop == "max_tokens" else 0
-        goes_on = _goes_on(stop, self.cuts)
+        self._cuts = self._cuts + 1 if stop == "max_tokens" else 0
+        goes_on = _goes_on(stop, self._cuts)
         for call in of_type(reply, "tool_use") if stop == "tool_use" else ():
             compacts = call["name"] == NAME and COMPACT_TOOL in self.tools
             outcome = (

@@ -173,8 +173,8 @@ def _having(
     """Yield the indexes of one role's messages with a block whose field `name` is one
     of the ids.
 
-    No two blocks share an id, so this looks from the newest message on and stops when
-    it has them all. It runs each turn.
+    The API refuses two calls with the same id, so this looks from the newest message on
+    and stops when it has them all. It runs each turn.
     """
     left = len(ids)
     for i in range(len(messages) - 1, -1, -1):

@@ -132,9 +132,7 @@ class Now:
     @property
     def may_clear(self) -> bool:
         """Whether the settings let old results be cleared at this moment."""
-        settings = self.settings
-        is_time = settings.clear_when == "always" or self.idle > settings.cache_ttl
-        return settings.enabled and settings.micro != "off" and is_time
+        return self.settings.enabled and _is_time(self.settings, self.idle)
 
     def is_full(self, tokens: float) -> bool:
         """Whether the settings ask for a compaction of a context of so many tokens."""
@@ -336,8 +334,7 @@ def clear(now: Now, step: Step) -> Step:
     head = head_length(view, settings.head_tokens)
     settled = max(min(step.settled, len(view)), head)
     untouched = replace(step, settled=settled)
-    is_time = settings.clear_when == "always" or now.idle > settings.cache_ttl
-    if settings.micro == "off" or not is_time:
+    if not _is_time(settings, now.idle):
         return untouched
     old = view[settled:]
     least = settings.clear_at_least
@@ -355,6 +352,13 @@ def clear(now: Now, step: Step) -> Step:
     if least and now.measured(shorter).tokens_cleared - step.tokens_cleared < least:
         return untouched
     return shorter
+
+
+def _is_time(settings: Settings, idle: float) -> bool:
+    """Return whether old results may be cleared after so many seconds without a
+    request."""
+    is_time = settings.clear_when == "always" or idle > settings.cache_ttl
+    return settings.micro != "off" and is_time
 
 
 def summarise(now: Now, step: Step) -> Step:

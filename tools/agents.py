@@ -17,14 +17,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from agentlib.settings import MODEL
+from tools.my_agent import solution
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "docs/agents"
-_SOLUTION = re.compile(r"<summary>Solution</summary>\s*```python\n(.*?)```", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -128,8 +127,9 @@ PAGE = """\
 Each file here is a whole agent. It needs Python, `anthropic` and nothing else, and has at most
 300 lines. Each is the one before and one layer more, so begin with
 [the first](00_the_wall.py) and read on with the differences. The learner's functions in them are
-the published solutions of the lessons. `LAYERS` is the same list, with the same names, as in
-[agentlib/pipeline.py](../../agentlib/pipeline.py).
+the published solutions of the lessons. `LAYERS` has the names of
+[agentlib/pipeline.py](../../agentlib/pipeline.py). A layer there returns a `Step` that says what it
+changed. A layer here returns the messages that are sent.
 
 They are made to be read. What no lesson teaches isn't in them, and a comment says which module of
 `agentlib` does it. Above all, nothing confines their commands, so start them in a copy of a folder.
@@ -163,18 +163,6 @@ of your model. No file here states a price or holds a cap. `agentlib` in a termi
 
 
 @cache
-def solution(exercise: str) -> str:
-    """Return the code in the fold below an exercise."""
-    [path] = (ROOT / "notebooks").glob(f"{exercise[:2]}_*.ipynb")
-    cells = nbformat.read(path, as_version=4).cells
-    [place] = [
-        n for n, cell in enumerate(cells) if f'\ncheck("{exercise}"' in cell.source
-    ]
-    following = (each for each in cells[place:] if each.cell_type == "markdown")
-    [source] = _SOLUTION.findall(next(following).source)
-    return source
-
-
 def body(exercise: str) -> str:
     """Return what stands below the `def` of a solution."""
     first, _, rest = solution(exercise).partition(":\n")

@@ -31,9 +31,8 @@ def published() -> dict[str, Any]:
     answers: dict[str, Any] = {}
     parts: dict[str, Any] = {}
     for exercise in sorted([*PARTS, *NUMBERS]):
-        [path] = (ROOT / "notebooks").glob(f"{exercise[:2]}_*.ipynb")
-        cells = nbformat.read(path, as_version=4).cells
-        source = _solution(cells, exercise)
+        cells = cells_of(exercise)
+        source = solution(exercise)
         names = _imported(cells) | parts
         file = f"<the solution of {exercise}>"
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
@@ -43,8 +42,15 @@ def published() -> dict[str, Any]:
     return answers
 
 
-def _solution(cells: list[NotebookNode], exercise: str) -> str:
+def cells_of(exercise: str) -> list[NotebookNode]:
+    """Return the cells of an exercise's lesson."""
+    [path] = (ROOT / "notebooks").glob(f"{exercise[:2]}_*.ipynb")
+    return nbformat.read(path, as_version=4).cells
+
+
+def solution(exercise: str) -> str:
     """Return the solution in the fold behind an exercise's cell."""
+    cells = cells_of(exercise)
     places = [
         n for n, cell in enumerate(cells) if f'\ncheck("{exercise}"' in cell.source
     ]

@@ -18,6 +18,8 @@ class Told(Protocol):
     @property
     def steps(self) -> Sequence[Step]: ...
     @property
+    def cuts(self) -> int: ...
+    @property
     def limit(self) -> int: ...
     @property
     def stop_reason(self) -> str: ...
@@ -33,8 +35,6 @@ class Teller:
     """`max_tokens` of each request."""
     most_cuts: int
     """How many replies in a row may be cut off before the agent stops."""
-    cuts: int = 0
-    """How many replies in a row `max_tokens` has cut off."""
     _tier: float = 0.0
     _told_at: int = -1
     """Number of compactions when `full` was told last."""
@@ -54,18 +54,17 @@ class Teller:
             self._told_at = compactions
             if full != turn.steps[-1].failure:
                 yield Event("full", full)
-        yield from self._end(turn.stop_reason)
+        yield from self._end(turn)
 
-    def _end(self, stop_reason: str) -> Iterator[Event]:
+    def _end(self, turn: Told) -> Iterator[Event]:
         """Tell of a reply that was cut off, and of an end that is no answer."""
-        self.cuts = self.cuts + 1 if stop_reason == "max_tokens" else 0
-        if 0 < self.cuts <= self.most_cuts:
+        if 0 < turn.cuts <= self.most_cuts:
             size = f"the reply was cut off at {self.longest_reply:,} tokens"
             yield Event(
-                "cut", f"{size}; the model goes on, {self.cuts} of {self.most_cuts}"
+                "cut", f"{size}; the model goes on, {turn.cuts} of {self.most_cuts}"
             )
-        elif stop_reason not in ("tool_use", "end_turn"):
-            yield Event("stopped", f"the answer stopped with {stop_reason}")
+        elif turn.stop_reason not in ("tool_use", "end_turn"):
+            yield Event("stopped", f"the answer stopped with {turn.stop_reason}")
 
     def _tiers(self, step: Step) -> Iterator[Event]:
         """Tell each tier once, until the context has fallen below it again."""
