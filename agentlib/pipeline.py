@@ -24,7 +24,15 @@ from agentlib.auto_compact import (
 from agentlib.compaction import engine_check
 from agentlib.estimation import TokenMeter
 from agentlib.head_and_tail import head_and_tail, head_length, summary_index
-from agentlib.messages import Block, Message, changes, last_assistant, waiting, words
+from agentlib.messages import (
+    Block,
+    Message,
+    changes,
+    last_assistant,
+    waiting,
+    with_results,
+    words,
+)
 from agentlib.micro_compact import cleared_by, replacements, settled_by
 from agentlib.presets import DEFAULT
 from agentlib.recovery import cut_unseen, emergency, truncating
@@ -167,7 +175,8 @@ class Now:
                 "this view can't be noted as a clearing, because it differs in more "
                 "than the texts of results; see now.compacted"
             )
-        newest = max(changes(old, step.applied(old)), default=-1)
+        # Thinking that goes with a change is no result, so it settles nothing.
+        newest = max(changes(old, with_results(old, step.texts)), default=-1)
         settled = max(first.settled, self.settled, newest + 1)
         texts = {**first.texts, **step.texts}
         return self.measured(replace(first, texts=texts, settled=settled))

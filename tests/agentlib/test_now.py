@@ -10,7 +10,7 @@ from agentlib.compaction.around import preview
 from agentlib.compaction.engine_check import NoEngine, standing_in
 from agentlib.estimation import TokenMeter
 from agentlib.loop import Agent, run
-from agentlib.messages import Message
+from agentlib.messages import Message, changes
 from agentlib.micro_compact import micro_compact
 from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.settings import Settings
@@ -19,7 +19,7 @@ from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from session_report.playback import replay
 from tests.fakes import Clock, client, worker
-from tests.strategies import conversation, reading, short, user
+from tests.strategies import conversation, reading, short, thinking, user
 from windtunnel.runner import play
 from windtunnel.tasks.scenarios import RENAME
 
@@ -93,6 +93,17 @@ def test_what_a_layer_made_is_noted_as_a_clearing_or_as_a_compaction():
         now.cleared(view)
     with pytest.raises(ValueError, match="compaction"):
         now.compacted(messages[::-1], "t")
+
+
+def test_thinking_that_goes_with_a_clearing_settles_nothing():
+    messages = conversation(6)
+    for reply in messages[1::2]:
+        reply["content"] = [thinking(), *reply["content"]]
+    view = micro_compact(messages, keep_recent=4)
+    step = at(messages).cleared(view)
+    newest = max(changes(messages, view))
+    assert newest < max(changes(messages, step.applied(messages)))
+    assert step.settled == newest + 1
 
 
 def test_the_same_words_said_twice_are_found_where_they_stand():
