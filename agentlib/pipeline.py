@@ -11,7 +11,8 @@ To add a layer, write the function and put it into a list:
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from difflib import get_close_matches
 from typing import Any, Protocol
 
 from agentlib.auto_compact import (
@@ -169,7 +170,7 @@ class Now:
         """
         first = self.begun
         old = first.applied(self.messages)
-        step = engine_check.clearing(old, view)
+        step = engine_check.clearing(old, _as_view(view))
         if step is None:
             raise ValueError(
                 "this view can't be noted as a clearing, because it differs in more "
@@ -208,7 +209,7 @@ class Now:
         """
         first = after or self.begun
         old = first.applied(self.messages)
-        step = engine_check.standing_in(old, view)
+        step = engine_check.standing_in(old, _as_view(view))
         if step is None or first.summary is not None:
             raise ValueError(
                 "this view can't be noted as a compaction: one new message of the user "
@@ -224,6 +225,17 @@ class Now:
             focus=self.focus,
             archive=archive,
             tokens_cleared=first.tokens_cleared,
+        )
+
+    def failed(self, error: SummaryFailed, archive: str = "") -> Step:
+        """Return the step so far, with why there is no summary. It changes no message."""
+        return replace(
+            self.begun,
+            reason=self.reason,
+            focus=self.focus,
+            failure=str(error),
+            rested=isinstance(error, CompactionRests),
+            archive=archive,
         )
 
     def measured(self, step: Step) -> Step:
@@ -245,10 +257,33 @@ class Now:
         )
 
 
-def _sized(settings: Settings, numbers: Mapping[str, float]) -> Settings:
+def _as_view(view: Sequence[Message]) -> Sequence[Message]:
+    if type(view) in (list, tuple):
+        return view
+    raise TypeError(
+        f"the view is {view!r:.60} and no list of messages; does the function that made "
+        "it return one?"
+    )
+
+
+_SHARES = ("threshold", "summary_tokens")
+
+
+def _sized(settings: Settings, numbers: Mapping[str, Any]) -> Settings:
+    known = [field.name for field in fields(Settings)]
+    for name, value in numbers.items():
+        if name not in known:
+            near = get_close_matches(str(name), known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"there is no setting {name!r}{hint}")
+        is_number = isinstance(value, int | float)
+        if name in _SHARES and not (is_number and 0 < value <= 1):
+            raise ValueError(
+                f"{name} is a share of the window, such as 0.75, and not {value!r}"
+            )
     shares = {
         name: round(settings.context_window * numbers[name])
-        for name in ("threshold", "summary_tokens")
+        for name in _SHARES
         if name in numbers
     }
     changed: dict[str, Any] = {**numbers, **shares}
@@ -525,7 +560,10 @@ class Stack:
         for layer in self.layers:
             if step is not now.so_far:
                 now = replace(now, so_far=step)
-            made = engine_check.checked(layer, layer(now, step), _RETURN)
+            try:
+                made = engine_check.checked(layer, layer(now, step), _RETURN)
+            except SummaryFailed as error:
+                made = now.failed(error)
             step = now.measured(made)
         return step
 
@@ -533,8 +571,10 @@ class Stack:
 def stacked(*layers: Layer, numbers: Mapping[str, Any] | None = None) -> Stack:
     """Make an engine that lets each layer act on what those before it have made.
 
-    `numbers` are settings of one's own, as `Now.sized` takes them. Raises NoEngine for
-    a function that takes other arguments than a layer does.
+    `numbers` are settings of one's own, as `Now.sized` takes them. If a layer raises
+    SummaryFailed, the step says so, and the next layer goes on. Raises NoEngine for a
+    function that takes other arguments than a layer does, and TypeError or ValueError
+    for numbers that are no settings.
 
     >>> def tell(now: Now, step: Step) -> Step:
     ...     print("about", step.tokens_after, "tokens")
@@ -548,6 +588,8 @@ def stacked(*layers: Layer, numbers: Mapping[str, Any] | None = None) -> Stack:
         engine_check.check_layer(layer)
     listed = Layers(layers)
     listed.numbers = dict(numbers or {})
+    own = {name: value for name, value in listed.numbers.items() if name != "focus"}
+    _sized(DEFAULT, own)
     return Stack(listed)
 
 

@@ -7,18 +7,20 @@ Predictions are kept as long as the kernel runs. The exercises themselves are in
 
 import gc
 import textwrap
-import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+from IPython.core.getipython import get_ipython
+
 from agentlib.pipeline import ContextEngine
-from course import yours
+from course import file_at_work, yours
 from course.asked import is_label, settled
 from course.checking import Answer, Wrong
 from course.rooms import find
-from offline_api.limits import TimeOver, limited
+from offline_api.limits import TimeOver, limited, working
 from windtunnel.parts import PartFailed
 
 # A run makes many small objects and few cycles. With Python's own limits a third of its
@@ -26,8 +28,7 @@ from windtunnel.parts import PartFailed
 gc.set_threshold(10_000, 20, 100)
 
 WIDTH = 72
-SECONDS = 10
-"""Of this process's own time, after which an answer that doesn't end is stopped."""
+SECONDS = file_at_work.SECONDS
 
 
 class Note(str):
@@ -55,9 +56,30 @@ class Verdict:
         return self.passed
 
     def __repr__(self) -> str:
+        _unseen.pop(id(self), None)
         return _wrapped(
             f"{self.exercise} {'passed' if self.passed else 'not yet'}: {self.says}"
         )
+
+
+_unseen = dict[int, Verdict]()
+"""Verdicts of the cell that runs, which nobody has seen yet."""
+
+
+def _show_unseen(*_: Any) -> None:
+    """Print the verdicts of checks that aren't the last line of their cell."""
+    for verdict in [*_unseen.values()]:
+        print(verdict)
+
+
+def _to_be_seen(verdict: Verdict) -> Verdict:
+    """Let a notebook print a verdict at the end of its cell, if nothing shows it."""
+    if shell := get_ipython():
+        _unseen[id(verdict)] = verdict
+        with suppress(ValueError):  # it isn't there yet
+            shell.events.unregister("post_run_cell", _show_unseen)
+        shell.events.register("post_run_cell", _show_unseen)
+    return verdict
 
 
 def check(exercise: str, answer: Any) -> Verdict:
@@ -70,24 +92,24 @@ def check(exercise: str, answer: Any) -> Verdict:
     """
     verdict = _verdict(exercise, answer)
     if not verdict:
-        return verdict
+        return _to_be_seen(verdict)
     _solved[exercise] = answer
     kept = yours.keep(exercise, answer)
-    return Verdict(exercise, True, f"{verdict.says} {kept}".strip())
+    return _to_be_seen(Verdict(exercise, True, f"{verdict.says} {kept}".strip()))
 
 
 def _verdict(exercise: str, answer: Any) -> Verdict:
     """Run an exercise's check."""
     asked = find(exercise)
     try:
-        with limited(SECONDS, time.process_time):
+        with limited(SECONDS, working()):
             says = asked.check(Answer(answer)) or asked.passed
     except (Wrong, PartFailed) as wrong:
         return Verdict(exercise, False, str(wrong))
     except TimeOver:
         says = f"it was stopped after {SECONDS:g} seconds. Does every loop in it end?"
         return Verdict(exercise, False, says)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Verdict(exercise, False, _blame(error, answer))
     return Verdict(exercise, True, says)
 
@@ -97,7 +119,7 @@ _solved: dict[str, Any] = {}
 more."""
 
 
-def _blame(error: Exception, answer: Any) -> str:
+def _blame(error: BaseException, answer: Any) -> str:
     """Say what raised: the answer in one of its lines, or the check that read what it
     gave."""
     code = getattr(answer, "__code__", None)
@@ -127,7 +149,8 @@ def use(exercise: str, function: Any = None) -> Any:
     """
     chosen = find(exercise).finished
     reason = "is not solved yet, so the finished"
-    if function is not None and _passes(exercise, function):
+    is_own = function is not None and function is not chosen
+    if is_own and not _refusal(exercise, function):
         chosen = function
         reason = "is solved: your"
     elif own := _in_the_file(exercise):
@@ -143,29 +166,31 @@ def _in_the_file(exercise: str) -> Any:
     For lesson 11's engine that is the file's `compact`, if it passes.
     """
     loaded = agent()
-    if exercise == yours.ENGINE and loaded.engine and loaded.functions:
-        return loaded.engine if _passes(exercise, loaded.engine) else None
+    if exercise == file_at_work.ENGINE and loaded.engine and loaded.functions:
+        return None if _refusal(exercise, loaded.engine) else loaded.engine
     return loaded.functions.get(exercise)
 
 
-def agent() -> yours.Loaded:
+def agent() -> file_at_work.Loaded:
     """Take what can be taken from the learner's file, and say once what can't be.
 
     The file is run each time, so no run meets what an earlier one left in it. Its parts
     are checked once, and again only when the file has changed.
     """
     folder = yours.workbook()
-    text = yours.text_of(folder)
+    text = ""
+    with suppress(yours.Unreadable):
+        text = yours.text_of(folder)
 
-    def passes(exercise: str, function: Any) -> bool:
+    def refusal(exercise: str, function: Any) -> str:
         if (text, exercise) not in _checked:
-            _checked[text, exercise] = _passes(exercise, function)
+            _checked[text, exercise] = _refusal(exercise, function)
         return _checked[text, exercise]
 
-    loaded = yours.load(folder, passes)
+    loaded = file_at_work.load(folder, refusal)
     for problem in loaded.problems:
         if problem not in _said:
-            print(problem)
+            print(_wrapped(problem))
             _said.add(problem)
     return loaded
 
@@ -175,22 +200,24 @@ def so_far(lesson: str) -> ContextEngine:
 
     Print in one line whose each part is. Without a part of theirs it is the course's.
     """
-    engine, whose = yours.engine_before(lesson, agent().functions)
+    engine, whose = file_at_work.engine_before(lesson, agent().functions)
     print(_wrapped(whose))
     return engine
 
 
-_checked: dict[tuple[str, str], bool] = {}
-"""Whether a part of the learner's file passes, by the file's text and the exercise."""
+_checked: dict[tuple[str, str], str] = {}
+"""Why a part of the learner's file doesn't pass, by the file's text and the exercise."""
 _said: set[str] = set()
 """Problems of the learner's file that were said in this kernel."""
 
 
-def _passes(exercise: str, function: Any) -> bool:
-    """Run an exercise's check, without writing anything."""
+def _refusal(exercise: str, function: Any) -> str:
+    """Run an exercise's check, and return why the function doesn't pass, "" if it does.
+    Nothing is written."""
     if _solved.get(exercise) is function:
-        return True
-    return _verdict(exercise, function).passed
+        return ""
+    verdict = _verdict(exercise, function)
+    return "" if verdict.passed else verdict.says
 
 
 def hint(exercise: str, step: int = 1) -> Note:

@@ -1,39 +1,35 @@
 """`workbook/my_agent.py`: the file that a learner writes by passing exercises.
 
-When an exercise that is a part of an engine passes, its function goes into the file,
-under a heading with the lesson it is from and whose it is. At the end stands the
-`compact` that puts the parts together, written by the course until the learner changes
-it. The file is written in a workbook and nowhere else: not in `notebooks/`, not in CI,
-not by a web page.
+When an exercise that is a part of an agent passes, its function goes into the file, under
+a heading with the lesson it is from and whose it is. At the end stand the layers that the
+parts make, and the list that is the engine. The course writes them until the learner
+changes them. The file is written in a workbook and nowhere else: not in `notebooks/`, not
+in CI, not by a web page. `file_at_work` runs it.
 """
 
 import ast
 import hashlib
 import json
-import linecache
 import os
 import re
 import textwrap
-import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
-from agentlib import pipeline
-from agentlib.pipeline import ContextEngine
 from course.part_source import CannotStand, names_used, source_of
 from course.parts_list import (
-    COMPACT_IMPORTS,
-    FILLED,
+    IMPORTS,
+    LESSONS,
     NUMBERS,
     PARTS,
-    compact_of,
+    is_the_courses,
+    layers_of,
     numbers_of,
 )
-from course.rooms import find
 
 FILE = "my_agent.py"
 LOCK = f".{FILE}.lock"
@@ -42,17 +38,19 @@ WRITTEN = f".{FILE}.json"
 MARK = ".copied.json"
 """A folder with this file is a workbook."""
 COMPACT = "compact"
-ENGINE = "11.1"
-"""The exercise that the file's `compact` may answer."""
 _UNITS = (
     "# threshold and summary_tokens are shares of the window, min_chars is characters\n"
 )
 _HEADING = re.compile(r"^# -- (\d\d\.\d|NUMBERS|compact)\b.*$", re.MULTILINE)
-_TITLE = (
-    '"""My agent, as far as I have come.\n\n'
-    "Run it from the folder above this one:\n"
-    '.venv/bin/python -m agentlib --engine workbook/my_agent.py:compact "…"\n"""'
+_TITLE = "My agent, as far as I have come."
+_RUN = (
+    "\n\nRun it from the folder above this one:\n"
+    '.venv/bin/python -m agentlib --engine workbook/my_agent.py "…"\n'
 )
+
+
+class Unreadable(CannotStand):
+    """There is a file that can't be read. The text says why, and what to do."""
 
 
 @dataclass
@@ -73,33 +71,97 @@ class AgentFile:
 
     @property
     def has_own_compact(self) -> bool:
-        """Whether the learner changed the `compact` that the course wrote."""
-        written = compact_of(self.parts, NUMBERS in self.sections)
-        return self.sections.get(COMPACT, written).strip() != written.strip()
+        """Whether the learner wrote or changed what stands below the parts."""
+        text = self.sections.get(COMPACT, "")
+        changed = text and not is_the_courses(text, names_used(text))
+        return bool(changed) or COMPACT in definitions(self.own_lines)
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The agent's own numbers. Raises CannotStand if they aren't plain values."""
+        for node in statements(self.sections.get(NUMBERS, "")):
+            if isinstance(node, ast.Assign):
+                try:
+                    return dict(ast.literal_eval(node.value))
+                except (ValueError, TypeError):
+                    break
+        if NUMBERS in self.sections:
+            raise CannotStand(f"{NUMBERS} there isn't a dict of plain values")
+        return {}
 
     def text(self) -> str:
-        """Return the file: imports that are needed, numbers, parts, and `compact`."""
+        """Return the file: imports that are needed, numbers, parts, and layers."""
         order = [NUMBERS, *PARTS, COMPACT]
         code = [(name, self.sections[name]) for name in order if name in self.sections]
-        used = {each for _, text in code for each in names_used(text)}
-        used |= {*names_used(self.own_lines)} if self.own_lines else set()
+        texts = [self.own_lines, *(text for _, text in code)]
+        needed = ({*names_used(text)} - {*definitions(text)} for text in texts)
+        used = {name for names in needed for name in names}
         lines = {self.imports[name] for name in used if name in self.imports}
-        top = [_TITLE, _grouped(lines), self.own_lines.strip()]
+        runs = COMPACT in self.sections or COMPACT in definitions(self.own_lines)
+        title = f'"""{_TITLE}{_RUN if runs else ""}"""'
+        top = [title, _grouped(lines), self.own_lines.strip()]
         blocks = [f"{_heading(name)}\n{text.strip()}" for name, text in code]
         return "\n\n\n".join(["\n\n".join(filter(None, top)), *blocks]) + "\n"
 
 
+# -- its text --------------------------------------------------------------------------
+
+
+def sections(text: str) -> list[tuple[str, int, str]]:
+    """Return for each section of a file its name, the lines above it, and its code.
+
+    The first one is what stands above all headings, and its name is "".
+    """
+    marks = [*_HEADING.finditer(text)]
+    starts = [("", 0), *((mark[1], mark.end()) for mark in marks)]
+    ends = [*(mark.start() for mark in marks), len(text)]
+    return [
+        (name, text.count("\n", 0, start), text[start:end])
+        for (name, start), end in zip(starts, ends, strict=True)
+    ]
+
+
 def parsed(text: str) -> AgentFile:
     """Read the text of a file into its sections. A slip in one leaves the others whole."""
-    marks = [*_HEADING.finditer(text)]
-    ends = [mark.start() for mark in marks[1:]] + [len(text)]
-    above = text[: marks[0].start()] if marks else text
-    file = AgentFile()
-    for mark, end in zip(marks, ends, strict=True):
-        file.sections[mark[1]] = text[mark.end() : end].strip() + "\n"
-    file.imports = imports_in(above)
-    file.own_lines = _without_imports(above)
+    (_, _, above), *others = sections(text)
+    file = AgentFile(imports=imports_in(above), own_lines=_without_imports(above))
+    for name, _, code in others:  # a heading may stand there twice
+        before = f"{file.sections[name]}\n\n" if name in file.sections else ""
+        file.sections[name] = f"{before}{code.strip()}\n"
     return file
+
+
+def statements(text: str) -> list[ast.stmt]:
+    """Return the statements of a text, none if Python can't read it."""
+    return [] if slip_in(text) else ast.parse(text).body
+
+
+def slip_in(text: str) -> tuple[int, str] | None:
+    """Return the line in which Python can't read a text, and why. None: it can."""
+    try:
+        compile(text, FILE, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return error.lineno or 1, error.msg
+    except (ValueError, RecursionError, MemoryError) as error:
+        return 1, str(error) or type(error).__name__
+    return None
+
+
+def definitions(text: str) -> dict[str, int]:
+    """Return the lines in which a text defines names, imports apart.
+
+    >>> definitions("import re\\n\\ndef f():\\n    x = 1\\nhold = f")
+    {'f': 3, 'hold': 5}
+    """
+    found = dict[str, int]()
+    for node in statements(text):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found[node.name] = node.lineno
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = (each for target in targets for each in ast.walk(target))
+            found |= {n.id: node.lineno for n in names if isinstance(n, ast.Name)}
+    return found
 
 
 def imports_in(text: str) -> dict[str, str]:
@@ -109,30 +171,30 @@ def imports_in(text: str) -> dict[str, str]:
     {'c': 'from a.b import c', 'e': 'from a.b import d as e'}
     """
     found: dict[str, str] = {}
-    for node in _statements(text):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for alias in node.names:
-                one = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
-                place = (
-                    f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
-                )
-                found[alias.asname or alias.name] = f"{place}import {one}"
+    for node in filter(_is_plain_import, statements(text)):
+        assert isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names:
+            one = f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+            place = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
+            found[alias.asname or alias.name] = f"{place}import {one}"
     return found
 
 
-def _statements(text: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(text).body
-    except SyntaxError:
-        return []
+def _is_plain_import(node: ast.stmt) -> bool:
+    """Tell whether it is an import that may go when nobody needs its names."""
+    if isinstance(node, ast.ImportFrom):
+        return not node.level and node.names[0].name != "*"
+    return isinstance(node, ast.Import)
 
 
 def _without_imports(text: str) -> str:
-    """Return what stands above the first heading, without docstring and imports."""
+    """Return what stands above the first heading, without our title and imports."""
     lines = text.splitlines()
-    for node in _statements(text):
-        is_docstring = isinstance(node, ast.Expr) and node.lineno == 1
-        if is_docstring or isinstance(node, ast.Import | ast.ImportFrom):
+    for node in statements(text):
+        value = node.value if isinstance(node, ast.Expr) else None
+        words = value.value if isinstance(value, ast.Constant) else None
+        is_title = isinstance(words, str) and words.startswith(_TITLE)
+        if is_title or _is_plain_import(node):
             for number in range(node.lineno - 1, node.end_lineno or node.lineno):
                 lines[number] = ""
     return "\n".join(line for line in lines if line.strip())
@@ -145,13 +207,12 @@ def _grouped(statements: Iterable[str]) -> str:
     import re
     from a import b, c
     """
-    plain = sorted(each for each in statements if each.startswith("import "))
+    theirs = sorted(each for each in statements if each.startswith("import "))
     names: dict[str, list[str]] = {}
     for each in statements:
         if each.startswith("from "):
             module, _, name = each.removeprefix("from ").partition(" import ")
             names.setdefault(module, []).append(name)
-    theirs = [*plain]
     ours: list[str] = []
     for module in sorted(names):
         listed = sorted(names[module], key=lambda name: (not name.isupper(), name))
@@ -181,13 +242,25 @@ def workbook() -> Path | None:
 
 
 def text_of(folder: Path | None) -> str:
-    """Return the text of a workbook's file, "" if there is none."""
-    path = folder / FILE if folder else None
-    return path.read_text(encoding="utf-8") if path and path.is_file() else ""
+    """Return the text of a workbook's file, "" if there is none. Raises Unreadable."""
+    if folder is None:
+        return ""
+    try:
+        text = (folder / FILE).read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise Unreadable(f"{FILE} can't be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = 1 + error.object.count(b"\n", 0, error.start)
+        raise Unreadable(
+            f"{FILE}, line {line}: this isn't UTF-8; save the file as UTF-8"
+        ) from None
+    return text.replace("\r\n", "\n")
 
 
 def read(folder: Path | None) -> AgentFile:
-    """Read a workbook's file. Without one there are no sections."""
+    """Read a workbook's file. Without one there are no sections. Raises Unreadable."""
     return parsed(text) if (text := text_of(folder)) else AgentFile()
 
 
@@ -202,38 +275,50 @@ def keep(exercise: str, answer: Any) -> str:
         return ""
     if exercise in PARTS and _is_the_courses(answer):
         return ""
-    with FileLock(folder / LOCK, timeout=10):
-        file = read(folder)
-        before = file.text() if file.sections else ""
-        try:
+    file, old_parts = AgentFile(), list[str]()
+    try:
+        with FileLock(folder / LOCK, timeout=10):
+            before = text_of(folder)
+            file = _checked(before)
+            old, old_parts = file.text(), [*file.sections]
             if _is_edited(folder, file, exercise):
                 raise CannotStand(
                     "somebody edited it there; delete it to take this one"
                 )
             put(file, exercise, answer)
-        except CannotStand as reason:
-            kept = " The one from before stays." if exercise in file.sections else ""
-            return f"It is not in {FILE}, because {reason}.{kept}"
-        text = file.text()
-        if text == before:
-            return ""
-        _write(folder / FILE, text)
-        _note(folder, file, exercise)
+            text = file.text()
+            if text == old and before:
+                return ""
+            slip = slip_in(text)
+            if slip and not slip_in(before):
+                raise CannotStand(f"the file would not compile any more: {slip[1]}")
+            _write(folder / FILE, text)
+            _note(folder, file, exercise)
+    except (CannotStand, OSError, Timeout) as reason:
+        kept = " The one from before stays." if exercise in old_parts else ""
+        return f"It is not in {FILE}, because {reason}.{kept}"
     renamed = ""
     if exercise in PARTS and answer.__name__ != PARTS[exercise].name:
         renamed = f", as `{PARTS[exercise].name}`"
-    return f"It stands in workbook/{FILE}{renamed}{_about_compact(file, exercise)}."
+    return f"It stands in workbook/{FILE}{renamed}{_about_list(file, exercise)}."
+
+
+def _checked(text: str) -> AgentFile:
+    """Read a file that is to be written. Raises CannotStand if its top can't be read."""
+    if slip := slip_in(sections(text)[0][2]):
+        raise CannotStand(f"there is a slip in line {slip[0]} there: {slip[1]}")
+    return parsed(text)
 
 
 def remove(folder: Path, exercises: Iterable[str]) -> None:
-    """Take parts out of a workbook's file, with their lines in `compact`."""
+    """Take parts out of a workbook's file, and out of its layers."""
     with FileLock(folder / LOCK, timeout=10):
-        file = read(folder)
+        file = _checked(text_of(folder))
         is_theirs = file.has_own_compact
         for exercise in exercises:
             file.sections.pop(exercise, None)
         if not is_theirs:
-            _rewrite_compact(file)
+            _rewrite_layers(file)
         _write(folder / FILE, file.text())
         _note(folder, file)
 
@@ -266,65 +351,61 @@ def _sum(text: str) -> str:
     return hashlib.sha256(text.strip().encode()).hexdigest()
 
 
-def _rewrite_compact(file: AgentFile) -> None:
-    """Write the `compact` that fits the parts. Without a part there is none."""
+def _rewrite_layers(file: AgentFile) -> None:
+    """Write the layers that fit the parts. Without a part of the engine there are none."""
     file.sections.pop(COMPACT, None)
     if any(PARTS[name].is_of_engine for name in file.parts):
-        file.sections[COMPACT] = compact_of(file.parts, NUMBERS in file.sections)
-        file.imports |= imports_in(COMPACT_IMPORTS)
+        file.sections[COMPACT] = layers_of(file.parts, NUMBERS in file.sections)
+        file.imports |= imports_in(IMPORTS)
 
 
 def put(file: AgentFile, exercise: str, answer: Any) -> None:
     """Put an answer into its section. Raises CannotStand if it can't stand in a file."""
-    if exercise in PARTS:
-        _check_alone(file, exercise)
     is_theirs = file.has_own_compact
-    if numbers := numbers_of(exercise, answer):
-        known = _numbers_in(file) | numbers
-        lines = "".join(f"    {name!r}: {value!r},\n" for name, value in known.items())
-        file.sections[NUMBERS] = f"{_UNITS}NUMBERS = {{\n{lines}}}\n".replace("'", '"')
-    else:
-        others = frozenset(PARTS[name].name for name in PARTS)
-        source = source_of(answer, PARTS[exercise].name, others)
-        used = names_used(source.text)
-        absent = [name for name, part in PARTS.items() if part.name in used]
-        absent = [name for name in absent if name not in (exercise, *file.sections)]
-        if absent:
-            raise CannotStand(
-                f"it uses `{PARTS[absent[0]].name}`, and {absent[0]} isn't in the file "
-                f"yet; solve that, and then check {exercise} again"
-            )
-        file.sections[exercise] = source.text
-        file.imports |= source.imports
+    numbers = numbers_of(exercise, answer)
+    if exercise in PARTS:
+        _put_part(file, exercise, answer)
+    if "02.2" in file.sections and NUMBERS not in file.sections:
+        numbers = LESSONS | numbers
+    if numbers:
+        numbers = file.numbers | numbers
+        lines = "".join(
+            f"    {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)},\n"
+            for name, value in numbers.items()
+        )
+        file.sections[NUMBERS] = f"{_UNITS}{NUMBERS} = {{\n{lines}}}\n"
     if not is_theirs:
-        _rewrite_compact(file)
+        _rewrite_layers(file)
 
 
-def _check_alone(file: AgentFile, exercise: str) -> None:
-    """Raise CannotStand if another section defines the part's name, such as one whose
-    heading was deleted."""
+def _put_part(file: AgentFile, exercise: str, answer: Any) -> None:
     name = PARTS[exercise].name
-    for section, text in file.sections.items():
-        defined = [
-            node.name for node in _statements(text) if isinstance(node, ast.FunctionDef)
-        ]
-        if section != exercise and name in defined:
+    for section, text in [("", file.own_lines), *file.sections.items()]:
+        if section != exercise and name in definitions(text):
+            place = f"below the heading of {section}" if section else "at the top"
             raise CannotStand(
-                f"`{name}` stands below the heading of {section} there; delete it, or "
-                f"put `{_heading(exercise)}` above it"
+                f"`{name}` stands {place} there; delete it, or put "
+                f"`{_heading(exercise)}` above it"
             )
+    source = source_of(answer, name, frozenset(part.name for part in PARTS.values()))
+    used = names_used(source.text)
+    absent = [each for each, part in PARTS.items() if part.name in used]
+    absent = [each for each in absent if each not in (exercise, *file.sections)]
+    if absent:
+        raise CannotStand(
+            f"it uses `{PARTS[absent[0]].name}`, and {absent[0]} isn't in the file "
+            f"yet; solve that, and then check {exercise} again"
+        )
+    file.sections[exercise] = source.text
+    file.imports |= source.imports
 
 
-def _numbers_in(file: AgentFile) -> dict[str, Any]:
-    for node in _statements(file.sections.get(NUMBERS, "")):
-        if isinstance(node, ast.Assign):
-            return ast.literal_eval(node.value)
-    return {}
-
-
-def _about_compact(file: AgentFile, exercise: str) -> str:
-    if file.has_own_compact and exercise in PARTS and PARTS[exercise].is_of_engine:
-        return f"; `compact` there is yours, so call `{PARTS[exercise].name}` in it yourself"
+def _about_list(file: AgentFile, exercise: str) -> str:
+    part = PARTS.get(exercise)
+    if part and part.is_of_engine and file.has_own_compact:
+        return f"; the layers there are yours, so call `{part.name}` in them yourself"
+    if part and part.name == "policy":
+        return "; to use it, list `clear_cold` there in the place of `clear`"
     return ""
 
 
@@ -340,163 +421,3 @@ def _write(path: Path, text: str) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(text, encoding="utf-8", newline="\n")
     draft.replace(path)
-
-
-# -- the file at work ------------------------------------------------------------------
-
-
-@dataclass
-class Loaded:
-    """What could be taken from a learner's file."""
-
-    functions: dict[str, Callable[..., Any]] = field(
-        default_factory=dict[str, Callable[..., Any]]
-    )
-    """The learner's functions by exercise, those that pass its check."""
-    problems: list[str] = field(default_factory=list[str])
-    """A line for each section that could not be taken, with its place in the file."""
-    engine: Callable[..., Any] | None = None
-    """The file's `compact`, with the course's function where a part can't be taken."""
-
-    @property
-    def count(self) -> tuple[int, int]:
-        """Parts of the engine that are the learner's, and all of them."""
-        engine = [name for name, part in PARTS.items() if part.is_of_engine]
-        return len([name for name in engine if name in self.functions]), len(engine)
-
-
-def contents(folder: Path | None) -> str:
-    """Return the table of contents of a workbook's file: a line for each part."""
-    file = read(folder)
-    if not file.parts:
-        return f"Your agent has no part yet. What passes goes into workbook/{FILE}."
-    lines = file.text().count("\n")
-    rows = [f"Your agent so far, workbook/{FILE}, {lines} lines:"]
-    if NUMBERS in file.sections:
-        rows.append(f"  -     {NUMBERS:12} Its own numbers")
-    for name in file.parts:
-        beside = "" if PARTS[name].is_of_engine else " (for a loop of your own)"
-        rows.append(f"  {name}  {PARTS[name].name:12} {PARTS[name].title}{beside}")
-    if COMPACT in file.sections:
-        whose = "yours" if file.has_own_compact else "written by the course"
-        rows.append(f"  -     {COMPACT:12} What the next request sends ({whose})")
-    of_engine = [name for name in PARTS if PARTS[name].is_of_engine]
-    solved = len([name for name in of_engine if name in file.sections])
-    rows.append(f"{solved} of the {len(of_engine)} parts that an engine can have.")
-    return "\n".join(rows)
-
-
-def engine_before(
-    lesson: str, functions: Mapping[str, Callable[..., Any]]
-) -> tuple[ContextEngine, str]:
-    """Put the learner's parts of earlier lessons together, and say whose each part is.
-
-    `functions` are the learner's by exercise. Where clearing or what stays isn't
-    solved, the finished function is in its place. Other parts are then absent, because
-    the template does without them. With no part of the learner's it is the course's
-    own engine.
-    """
-    earlier = [name for name in PARTS if PARTS[name].is_of_engine and name < lesson]
-    mine = [name for name in earlier if name in functions]
-    others = [name for name in earlier if name not in functions]
-    if not mine:
-        return pipeline.compact, f"This agent is the course's: {_named(others)}."
-    filled = [name for name in others if name in FILLED]
-    absent = [name for name in others if name not in FILLED]
-    chosen = {name: functions.get(name, find(name).finished) for name in earlier}
-    names = {PARTS[name].name: chosen[name] for name in (*mine, *filled)}
-    module: dict[str, Any] = {"__name__": "my_agent"}
-    exec(COMPACT_IMPORTS, module)
-    module |= names
-    exec(compile(compact_of([*mine, *filled], False), FILE, "exec"), module)
-    groups = {"yours": mine, "the course's": filled, "not in it yet": absent}
-    says = [f"{whose}: {_named(each)}" for whose, each in groups.items() if each]
-    return module[COMPACT], f"The parts of this agent. {'; '.join(says).capitalize()}."
-
-
-def _named(names: Iterable[str]) -> str:
-    return ", ".join(f"{name} {PARTS[name].name}" for name in names)
-
-
-def load(folder: Path | None, passes: Callable[[str, Any], bool]) -> Loaded:
-    """Take what can be taken from a workbook's file; `passes` runs an exercise's check.
-
-    A section with a slip, a bad import or an answer that no longer passes is named with
-    its line, and the course's function stands in for it. The others still run.
-    """
-    loaded = Loaded()
-    path = folder / FILE if folder else None
-    if path is None or not path.is_file():
-        return loaded
-    text = path.read_text(encoding="utf-8")
-    module = types.ModuleType("my_agent")
-    module.__file__ = str(path)
-    linecache.checkcache(str(path))
-    marks = [*_HEADING.finditer(text)]
-    _run(text[: marks[0].start()] if marks else text, 0, module, loaded)
-    for mark, end in _spans(marks, len(text)):
-        name = mark[1]
-        line = text.count("\n", 0, mark.end())
-        has_run = _run(text[mark.end() : end], line, module, loaded)
-        if name in PARTS:
-            _take(name, has_run, line, module, loaded, passes)
-        elif name == COMPACT and has_run:
-            loaded.engine = getattr(module, COMPACT, None)
-    return loaded
-
-
-def _spans(marks: list[re.Match[str]], end: int) -> Iterable[tuple[re.Match[str], int]]:
-    return zip(marks, [mark.start() for mark in marks[1:]] + [end], strict=True)
-
-
-def _run(code: str, line: int, module: types.ModuleType, loaded: Loaded) -> bool:
-    """Run a section in the file's module, and note what fails. `line` lines of the file
-    stand above it."""
-    path = str(module.__file__)
-    try:
-        tree = ast.parse(code, path)
-    except SyntaxError as error:
-        place = line + (error.lineno or 1)
-        loaded.problems.append(f"{FILE}, line {place}: {error.msg}")
-        return False
-    ast.increment_lineno(tree, line)
-    has_run = True
-    for statement in tree.body:
-        try:
-            exec(compile(ast.Module([statement], []), path, "exec"), module.__dict__)
-        except Exception as error:  # an import, or whatever the learner put there
-            place = _line_of(error, path, statement.lineno)
-            loaded.problems.append(f"{FILE}, line {place}: {error}")
-            has_run = False
-    return has_run
-
-
-def _line_of(error: Exception, path: str, line: int) -> int:
-    trace = error.__traceback__
-    while trace:
-        if trace.tb_frame.f_code.co_filename == path:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
-
-
-def _take(
-    exercise: str,
-    has_run: bool,
-    line: int,
-    module: types.ModuleType,
-    loaded: Loaded,
-    passes: Callable[[str, Any], bool],
-) -> None:
-    """Take one part if it passes, or else put the course's function in its place."""
-    part = PARTS[exercise]
-    function = getattr(module, part.name, None) if has_run else None
-    if function is not None and passes(exercise, function):
-        loaded.functions[exercise] = function
-        return
-    if has_run:
-        place = function.__code__.co_firstlineno if function else line + 1
-        loaded.problems.append(
-            f"{FILE}, line {place}: `{part.name}` doesn't pass {exercise}"
-        )
-    setattr(module, part.name, find(exercise).finished)

@@ -1,17 +1,19 @@
 """My agent, as far as I have come.
 
 Run it from the folder above this one:
-.venv/bin/python -m agentlib --engine workbook/my_agent.py:compact "…"
+.venv/bin/python -m agentlib --engine workbook/my_agent.py "…"
 """
 
 from dataclasses import replace
 
-from agentlib.auto_compact import SummaryFailed, harmless, summary_text
+from agentlib.auto_compact import harmless, summary_text
 from agentlib.estimation import estimate_text, estimate_tokens
 from agentlib.head_and_tail import handoff_prompt
 from agentlib.messages import SUMMARY_END, SUMMARY_HEADER, blocks, exchanges
 from agentlib.messages import is_summary, last_assistant, of_type, tool_names
 from agentlib.messages import with_results
+from agentlib.micro_compact import micro_compact
+from agentlib.pipeline import stacked
 from agentlib.recovery import spoken_lines
 from agentlib.tools import result
 
@@ -53,6 +55,13 @@ def clear_view(messages, keep_recent=3, min_chars=100):
     ids = [r["tool_use_id"] for r in old if len(r["content"]) > min_chars]
     names = tool_names(messages)
     return with_results(messages, {i: f"[Previous: used {names[i]}]" for i in ids})
+
+
+# -- 08.4 Clear when the cache is cold (yours)
+def policy(messages, idle):
+    if idle >= 300:
+        return micro_compact(messages, keep_recent=5)
+    return messages
 
 
 # -- 04.1 Has the model asked to compact? (yours)
@@ -120,54 +129,75 @@ def with_head(messages, top, keep=keep_last):
 
 
 # -- compact What the next request sends (the course's, until you change it)
-def compact(now):
-    now = now.sized(**NUMBERS)
-    step = now.unchanged()
-    if now.may_clear:
-        recent, length = now.settings.keep_recent, now.settings.min_chars
-        view = clear_view(now.messages, keep_recent=recent, min_chars=length)
-        step = now.cleared(view)
+def clear(now, step):
+    """Put placeholders in place of old results."""
+    settings = now.settings
+    if settings.micro == "off" or not settings.enabled:
+        return step
+    messages = step.applied(now.messages)
+    view = clear_view(
+        messages, keep_recent=settings.keep_recent, min_chars=settings.min_chars
+    )
+    return now.cleared(view)
+
+
+def clear_cold(now, step):
+    """Clear as policy says. To use it, list it in the place of `clear`."""
+    if now.settings.micro == "off" or not now.settings.enabled:
+        return step
+    return now.cleared(policy(step.applied(now.messages), now.idle))
+
+
+def summarise(now, step):
+    """Past the threshold, put a summary in place of the rest."""
     messages = step.applied(now.messages)
     size = next_prompt(*now.meter.billed(messages), messages)
+    wish = wanted(messages)
+    now = replace(now, focus=wish or now.focus)
+    asked = now.reason != "auto" or wish is not None
+    is_due = asked or now.is_full(size)
+    if not is_due or not now.settings.enabled or len(exchanges(messages)) < 2:
+        return step
+    text = summary(now, messages)
+    archive = now.archive()
+    top = hand_off(harmless(text), archive, None)
+    view = with_head(messages, top, keep_last)
+    return now.compacted(view, archive)
+
+
+def wanted(messages):
+    """Return what a summary is wanted for at this moment. None: nobody wants one."""
     wish = focus_of(messages)
     if wish is None:
         wish = finished(messages)
-    if now.reason == "auto" and wish is None and not now.is_full(size):
-        return step
-    if len(exchanges(messages)) < 2:  # nothing to put a summary in place of
-        return step
-    focus = wish or now.focus
-    archive = now.archive()
-    failure = None
-    try:
-        text = summary(now, messages, focus)
-    except SummaryFailed as error:
-        if size < now.settings.emergency_tokens and now.reason != "reactive":
-            return replace(step, failure=str(error), archive=archive)
-        text = without_model(messages, now.settings.summary_tokens)
-        failure = str(error)
-
-    def top(words=None):
-        return hand_off(harmless(text), archive, words)
-
-    view = with_head(messages, top(), keep_last)
-    view = with_head(messages, top(now.unheard(view)), keep_last)
-    done = now.compacted(view, archive, after=step)
-    return replace(done, failure=failure, focus=focus)
+    return wish
 
 
-def summary(now, messages, focus):
-    sent = messages[: last_assistant(messages)]  # it fits, and the cache has it
-    prompt = handoff_prompt(now.settings.summary_tokens, focus)
-    update = handoff_prompt(now.settings.summary_tokens, focus, update=True)
+def summary(now, messages):
+    """Ask for the summary of what the last prompt held: it fits, and the cache has it."""
+    sent = messages[: last_assistant(messages)]
+    prompt = handoff_prompt(now.settings.summary_tokens, now.focus)
+    update = handoff_prompt(now.settings.summary_tokens, now.focus, update=True)
     wish = request_for(sent, prompt, update.removeprefix(prompt))
     sent = [*sent, {"role": "user", "content": wish}]
-    text = now.summarize(sent, focus)
+    text = now.summarize(sent, now.focus)
     old = next((each for each in map(summary_text, messages) if each), "")
     return hold(old, text)
 
 
-def without_model(messages, tokens):
-    lines = spoken_lines(messages)
+def cut(now, step):
+    """If the summary failed and the window is nearly full, do without a model."""
+    full = now.settings.emergency_tokens
+    is_urgent = now.reason == "reactive" or step.tokens_after > full
+    if step.failure is None or not is_urgent:
+        return step
+    lines = spoken_lines(step.applied(now.messages))
     texts = ("\n".join(stand_in(lines, most)) for most in range(len(lines), -1, -1))
-    return next(text for text in texts if estimate_text(text, "summary") <= tokens)
+    room = now.settings.summary_tokens
+    text = next(each for each in texts if estimate_text(each, "summary") <= room)
+    by_hand = now.asking(lambda messages, focus: text)
+    done = summarise(by_hand, replace(step, failure=None))
+    return replace(done, failure=step.failure, rested=step.rested)
+
+
+compact = stacked(clear, summarise, cut, numbers=NUMBERS)

@@ -27,9 +27,12 @@ def main(*arguments: str, root: Path = workbook.ROOT) -> int:
     workbook.restore(name, root)
     print(f"{workbook.FOLDER}/{name} is as it came. Reload it if it is open.")
     folder = root / workbook.FOLDER
-    parts = [each for each in yours.read(folder).parts if each[:2] == name[:2]]
-    if parts:
-        _ask_about(parts, folder)
+    try:
+        parts = [each for each in yours.read(folder).parts if each[:2] == name[:2]]
+        if parts:
+            _ask_about(parts, folder)
+    except yours.CannotStand as error:
+        print(f"{yours.FILE} stays as it is: {error}.")
     return 0
 
 

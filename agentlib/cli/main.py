@@ -30,7 +30,7 @@ from agentlib.api.spending import price_list
 from agentlib.cli import render
 from agentlib.cli.arguments import TYPED, AgentCommand, Arguments, options, to_resume
 from agentlib.cli.kept_files import Before
-from agentlib.cli.program import typed
+from agentlib.cli.program import lines_of, place_of, typed, whose
 from agentlib.cli.working_copy import copy_folder
 from agentlib.loop import Agent, equipped, turns
 from agentlib.session.extras import note_kept
@@ -191,6 +191,9 @@ class Terminal:
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
         self.settings = arguments.settings(own, self.model)
         click.echo(render.plain(notice(self.model, arguments)))
+        if own_engine := self.typed_options.get("engine"):
+            layers = whose(own_engine, arguments.engine)
+            click.echo(f"[{render.plain(layers)}]")
         if most := self.settings.keep_alive:
             click.echo(
                 f"[up to {most} repeats keep the prompt cache alive when the agent waits]"
@@ -420,6 +423,9 @@ class Terminal:
                 raise
             code = FAILED
             where = f"{self.name}: " if getattr(error, "filename", "") is None else ""
+            file, _ = place_of(self.typed_options.get("engine", ""))
+            if file and (lines := lines_of(error, file)):
+                where = f"{render.plain(file)}, line {lines[-1]}: "
             click.echo(f"[error: {where}{sentence(error)}]", err=True)
         sent = self.session.requests[before[0] :]
         usages = [
@@ -499,6 +505,9 @@ class Terminal:
             click.echo(
                 "[a repeat is under way; it may be billed, and the session won't show it]"
             )
+        workspace = getattr(self, "workspace", None)  # none, if it was never entered
+        if workspace and (files := render.files_written(self.session)):
+            click.echo(f"[it wrote {files} in {render.plain(str(workspace.root))}]")
         self.session.close()
         if self.file == self.arguments.resume or load(self.file).history:
             click.echo("[the session is kept; this command goes on with it:]")

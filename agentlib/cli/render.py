@@ -19,6 +19,7 @@ from agentlib.estimation import breakdown, prompt_tokens
 from agentlib.loop import Agent, Turn, meter_of
 from agentlib.messages import Block, blocks, kinds_of, of_type, result_text
 from agentlib.step import Outcome, Step
+from agentlib.transcripts import Session
 
 _UNSAFE = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Control characters, and those that turn the writing direction."""
@@ -152,6 +153,14 @@ def call_line(call: Block, result: Block) -> str:
     error = "error: " if result.get("is_error") else ""
     lines = f" (lines: {text.count(chr(10)) + 1:,})" if "\n" in text else ""
     return f"> {request}  {click.style(error + short(text) + lines, dim=True)}"
+
+
+def files_written(session: Session) -> str:
+    """Name the files that the agent was asked to write or edit, the first three."""
+    calls = [call for each in session.history for call in of_type(each, "tool_use")]
+    writes = [c for c in calls if c["name"] in ("write_file", "edit_file")]
+    names = [*dict.fromkeys(plain(str(c["input"].get("path"))) for c in writes)]
+    return ", ".join(names[:3]) + f" and {len(names) - 3} more" * (len(names) > 3)
 
 
 def bill_line(

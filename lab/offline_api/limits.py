@@ -4,6 +4,8 @@ exercise."""
 import contextlib
 import ctypes
 import inspect
+import os
+import signal
 import sys
 import threading
 import time
@@ -59,6 +61,25 @@ class _Limit:
     """When `TimeOver` was raised last, as `time.monotonic` counts."""
 
 
+def working() -> Clock:
+    """Make a clock of the seconds that this process works.
+
+    It counts CPU time, so that a busy machine takes nothing from an answer. While the
+    process sleeps or waits and uses none, three seconds count as one.
+    """
+    seen = (time.process_time(), time.monotonic())
+    total = 0.0
+
+    def clock() -> float:
+        nonlocal seen, total
+        before, seen = seen, (time.process_time(), time.monotonic())
+        used, passed = (new - old for new, old in zip(seen, before, strict=True))
+        total += used if used > passed / 10 else passed / 3
+        return total
+
+    return clock
+
+
 _LIMITS = dict[int, _Limit]()
 """The limit of each thread."""
 _LOCK = threading.Lock()
@@ -71,10 +92,13 @@ def limited(seconds: float, clock: Clock = time.monotonic) -> Generator[None]:
     ends.
 
     Within another limit only the inner one counts. A call that waits outside of Python,
-    such as one long sleep, is only stopped when it returns. One thread watches over all
-    calls, because a timer for each would take longer than most engines do.
+    such as one long sleep, is stopped in the main thread, but not on Windows; anywhere
+    else it is only stopped when it returns. One thread watches over all calls, because a
+    timer for each would take longer than most engines do.
     """
     here = threading.get_ident()
+    if _is_main(here) and signal.getsignal(signal.SIGURG) == signal.SIG_DFL:
+        signal.signal(signal.SIGURG, lambda number, frame: None)  # ends a sleep
     tracer = sys.gettrace()
     manager = _caller()  # enters the block for the one who called it
     assert manager
@@ -125,7 +149,14 @@ def _watch() -> None:
                     del _LIMITS[thread]  # the block was left without its end
                     continue
                 _send(thread, _TimeOverAgain if limit.sent else TimeOver)
+                if _is_main(thread):
+                    signal.pthread_kill(thread, signal.SIGURG)
                 limit.sent = now
+
+
+def _is_main(thread: int) -> bool:
+    """Tell whether signals reach this thread."""
+    return os.name != "nt" and thread == threading.main_thread().ident
 
 
 def _is_running(block: FrameType, newest: FrameType | None) -> bool:

@@ -13,6 +13,7 @@ from rich.progress import track
 
 from agentlib.api.spending import price_list
 from agentlib.cli.arguments import Command
+from agentlib.cli.program import engine_named, whose
 from agentlib.settings import MODEL
 from session_report.terminal import run
 from windtunnel.judge import OTHERS, SEEDS, WINDOW, judge
@@ -145,6 +146,8 @@ def command(
             raise click.UsageError(
                 f"{at_least} is no verdict; --json writes one"
             ) from None
+    if engine not in OTHERS and not is_json:
+        click.echo(f"{whose(engine, engine_named(engine))}.")
     others = [at_least] if at_least in OTHERS else []
     bar = partial(track, console=Console(stderr=True), transient=True)
     verdict = judge(

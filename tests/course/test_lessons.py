@@ -9,6 +9,8 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
 
 import course as lessons
 from course import Verdict, check, compare, hint, predict, use
@@ -207,3 +209,13 @@ def test_every_prediction_of_the_lessons_says_what_it_may_be():
             if match := re.match(r'predict\("(.+?)", (.+)\)$', cell.source):
                 asked[match[1]] = re.findall(r"(\w+)=None", match[2])
     assert {name: [*values] for name, values in ASKED.items()} == asked
+
+
+def test_a_check_in_the_middle_of_a_cell_is_printed_and_one_at_its_end_once():
+    shell = InteractiveShell.instance()
+    for code in ("check('00.2', 3)\nx = 1", "check('00.2', 3)"):
+        with capture_output() as shown:
+            shell.run_cell(f"from course import check\n{code}")
+        shows = shown.stdout + "".join(str(each) for each in shown.outputs)
+        assert shows.count("00.2 not yet") == 1
+    InteractiveShell.clear_instance()

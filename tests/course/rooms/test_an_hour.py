@@ -11,6 +11,7 @@ import pytest
 from agentlib.auto_compact import summary_message
 from agentlib.messages import active_request
 from agentlib.pipeline import stacked
+from course.parts_list import layers_of
 from course.rooms import an_hour as room
 from course.rooms import find
 from course.rooms.auto_compact import newest_stay
@@ -55,6 +56,14 @@ def test_its_exercises_are_the_lessons_own():
         there = stubs(lesson)[name]
         assert hour.cells[place].source == lesson.cells[there].source
         assert solution(hour, place) == solution(lesson, there)
+
+
+def test_its_layers_are_the_lines_of_the_learners_file():
+    hour = nbformat.read(HOUR, as_version=4)
+    code = "\n".join(cell.source for cell in hour.cells if cell.cell_type == "code")
+    *layers, listed = layers_of(["02.2", "03.2"], has_numbers=False).split("\n\n\n")
+    code = "".join(code.split())  # a notebook's lines are wider
+    assert ["".join(layer.split()) in code for layer in [*layers, listed]] == [True] * 3
 
 
 def test_its_links_to_the_museum_are_headings_there():
