@@ -112,18 +112,18 @@ def limited(seconds: float, clock: Clock = time.monotonic) -> Generator[None]:
     try:
         yield
     finally:
-        is_over = False
-        while not is_over:
+        while True:
             try:
                 with _LOCK:
                     _LIMITS.pop(here, None)
-                    _send(here, None)  # one may be under way
-                    if outer:
-                        _LIMITS[here] = outer
-                    is_over = True
-            except TimeOver:  # it came just before the lock
-                if is_over:
-                    raise
+                for _ in range(9):  # one that was sent before raises here
+                    pass
+                break
+            except TimeOver:
+                continue
+        if outer:
+            with _LOCK:
+                _LIMITS[here] = outer
         if sys.gettrace() is not tracer:
             sys.settrace(tracer)
 
@@ -165,7 +165,11 @@ def _is_running(block: FrameType, newest: FrameType | None) -> bool:
     return newest is block
 
 
-def _send(thread: int, error: type[TimeOver] | None) -> None:
-    """Let a thread raise this next. None: take back one that it hasn't raised yet."""
-    what = ctypes.py_object(error) if error else None
+def _send(thread: int, error: type[TimeOver]) -> None:
+    """Let a thread raise this next.
+
+    One that is sent can't be taken back. Python 3.11 then goes on looking for it, and never
+    ends once somebody traces, as a debugger does.
+    """
+    what = ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)

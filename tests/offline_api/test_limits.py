@@ -1,5 +1,6 @@
 """Limits: what doesn't end is stopped, in any thread, and what ends isn't."""
 
+import subprocess
 import sys
 import threading
 import time
@@ -150,3 +151,14 @@ def test_the_outer_limit_counts_again_after_an_inner_one():
 def test_another_clock_may_be_the_one_that_counts():
     with limited(0.05, lambda: 0.0):
         time.sleep(0.15)
+
+
+def test_a_debugger_works_after_a_block_has_ended():
+    code = (
+        "import sys\n"
+        "from offline_api.limits import limited\n"
+        "with limited(9):\n    pass\n"
+        "sys.setprofile(lambda *_: None)\n"
+        "(lambda: None)()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
