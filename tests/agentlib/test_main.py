@@ -113,6 +113,33 @@ def test_a_prompt_that_is_refused_exits_with_1_and_changes_nothing(here, capsys)
     assert files(here / "project") == before
 
 
+FIRST_PROMPTS = [
+    "Read every Python file in the agents/ directory one by one",
+    "Read every TypeScript file in the agents-ts directory one by one",
+    "Keep reading files until compression triggers automatically",
+    "Use the compact tool to manually compress the conversation",
+    "逐个分析项目中的所有 Java 文件, 为每个文件写详细的代码审查报告",
+    "逐个读取 agents/ 目录下的每个 Python 文件",
+    "持续读取文件直到自动触发压缩",
+    "使用 compact 工具手动压缩对话",
+]
+"""What the documents say to try, and the same in the other language."""
+
+
+@pytest.mark.parametrize("prompt", FIRST_PROMPTS)
+def test_what_the_documents_say_to_try_ends_well_as_a_first_prompt(
+    here, capsys, prompt
+):
+    for name in ("agents/a.py", "agents-ts/a.ts", "A.java"):
+        path = here / "project" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("int a;\n", "utf-8")
+    assert agent(prompt) == DONE
+    shown = capsys.readouterr()
+    assert "stopped" not in shown.out
+    assert shown.err == ""
+
+
 def test_a_task_that_is_not_done_exits_with_1(here, capsys):
     assert agent("Rename NOWHERE to ELSEWHERE everywhere and run the tests") == 1
     assert "`NOWHERE`" in capsys.readouterr().out

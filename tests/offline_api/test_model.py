@@ -452,7 +452,13 @@ def test_the_compact_tool_is_called_once_and_what_came_of_it_is_said() -> None:
     focus = ("compact", {"focus": "the rules"})
     assert used(answer(asked)) == [focus]
     done = calls("I compact.", (*focus, "Compacted."))
-    assert "there was nothing to compact" in words(answer(asked, *done))
+    begun = answer(asked, *done)
+    assert "nothing to compact yet" in words(begun)
+    assert begun["stop_reason"] == "end_turn"
+    read = calls("", ("bash", {"command": "ls"}, "a.py"))
+    failed = answer(user("Read a.py"), *read, assistant("Done."), asked, *done)
+    assert "there was nothing to compact" in words(failed)
+    assert failed["stop_reason"] == "refusal"
     text = str(asked["content"])
     assert "is compacted" in words(answer(summary(f"- [task] {text}", text)))
     assert "no tool" in words(answer(asked, tools=TOOLS[:4]))

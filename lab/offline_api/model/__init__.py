@@ -125,6 +125,8 @@ def _compact(seen: View, task: Task) -> Reply:
     is_called = any(call.succeeded for call in calls)
     if seen.summarised or (seen.compacted and is_called):
         return say("Done: the conversation is compacted, and I go on from its summary.")
+    if is_called and not (seen.follows_work or seen.summary):
+        return say("There is nothing to compact yet: this conversation has just begun.")
     if is_called:
         there = "only the summary from before" if seen.summary else "no summary"
         return falls_short(

@@ -213,15 +213,15 @@ def until(view: View, task: Task) -> Reply:
     if stop := gives_up(view):
         return falls_short(view, stop)
     return _read_on(
-        take_notes(view.noting(view.before if view.first else "")), task, _in_vain
+        take_notes(view.noting(view.before if view.first else "")), task, _all_read
     )
 
 
-def _in_vain(view: View, task: Task, files: Sequence[File]) -> Reply:
-    return falls_short(
+def _all_read(view: View, task: Task, files: Sequence[File]) -> Reply:
+    return answer(
         view,
-        f"Compression did not trigger: I have read {counted(len(files))} and see no summary. "
-        "A smaller window or threshold would do it.",
+        f"I have read all there is, {counted(len(files))}, and compression did not trigger. "
+        "With a smaller window or threshold it would.",
     )
 
 
