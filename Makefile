@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-panels bench-faults compare sweeps stress mutants handout returned progress reset clean
+.PHONY: help setup lab test test-notebooks test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-panels bench-faults compare sweeps stress mutants handout returned progress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -33,8 +33,11 @@ setup: $(STAMP) ## .venv with everything, from requirements.lock (PYTHON=python3
 lab: $(STAMP) ## open your copies of the lessons in JupyterLab (ARGS="--no-browser --port 8899" is passed on)
 	@$(PY) -m tools.lab $(ARGS)
 
-test: $(STAMP) ## all tests that need no browser: the unit tests, and every notebook under strict nbval
+test: $(STAMP) ## the unit tests, and the examples in docstrings
 	@$(PY) -m pytest -n $(WORKERS) --dist=loadfile --no-loadscope-reorder $(ARGS)
+
+test-notebooks: $(STAMP) ## every notebook under strict nbval, and nothing else
+	@$(PY) -m pytest notebooks -p tools.warm_kernel -n $(WORKERS) --dist=loadfile $(ARGS)
 
 test-solved: $(STAMP) ## every exercise's right and wrong answers, every lesson run with its solutions, its panels moved about
 	@$(PY) -m pytest tests/course/rooms -m "solved or answers" -p no:nbval -n logical --override-ini addopts=--import-mode=importlib $(ARGS)

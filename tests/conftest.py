@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 OURS = ("ANTHROPIC_", "CLAUDE_", "DISABLE_COMPACT", "DISABLE_AUTO_COMPACT", "MODEL_ID")
 HERE = ("127.0.0.1", "::1", "localhost")
 WAITING = {
-    "test_returned.py": 1,  # 20 seconds, for an answer that never ends
-    "test_programs.py": 7,
-    "test_keep_alive.py": 9,
-    "test_spending.py": 11,
-    "test_readme.py": 13,
-    "test_limits.py": 15,
+    "test_returned.py": 3,  # 20 seconds, for an answer that never ends
+    "test_programs.py": 15,
+    "test_keep_alive.py": 30,
+    "test_spending.py": 45,
+    "test_readme.py": 60,
+    "test_limits.py": 75,
 }
-"""Files whose tests mostly wait, and how many notebooks are handed out before each."""
+"""Files whose tests mostly wait, and how many files are handed out before each."""
 
 pytest.register_assert_rewrite("tests.course.rooms.solved")
 
@@ -90,14 +90,14 @@ def session(tmp_path: Path) -> "Iterator[Session]":
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the notebooks first, because they take longest. Between them come the files
-    that wait, if possible one at a time: it takes nothing from two that compute."""
+    """Let the files that wait begin early, and if possible one at a time. Each takes
+    nothing from two that compute."""
     paths = dict.fromkeys(each.path for each in items)
-    notebooks = [path for path in paths if path.suffix == ".ipynb"]
-    places = {path: n for n, path in enumerate(notebooks, 1)} | {
-        path: n + 0.5 for path in paths if (n := WAITING.get(path.name))
+    others = [path for path in paths if path.name not in WAITING]
+    places = {path: float(n) for n, path in enumerate(others)} | {
+        path: n - 0.5 for path in paths if (n := WAITING.get(path.name))
     }
-    items.sort(key=lambda each: places.get(each.path, len(paths)))
+    items.sort(key=lambda each: places[each.path])
 
 
 def pytest_collection_finish() -> None:

@@ -20,7 +20,7 @@ INSTALLED = re.compile(r"(?<=git\+https://github\.com/)[\w./-]+")
 """The repository in the install line of the wind tunnel's page."""
 URLS = re.compile(r"\n\[project\.urls\]\n.*?\n(?=\n)", re.DOTALL)
 REPOSITORY = re.compile(r"[\w-]+/[\w.-]+")
-FIRST = "workbook/00_the_wall.ipynb"
+FIRST = "workbook/an_hour.ipynb"
 NONE = """This copy of the course has no address on the web yet. After you have pushed it to GitHub,
 `make address REPO=owner/name` writes links here that open it in a browser.
 """

@@ -1,4 +1,4 @@
-"""Bring the workbook up to date and open JupyterLab at its first lesson.
+"""Bring the workbook up to date and open JupyterLab at An hour.
 
 python -m tools.lab                  # what `make lab` runs
 python -m tools.lab --no-browser     # arguments are passed on to JupyterLab
@@ -12,11 +12,13 @@ from pathlib import Path
 
 from tools import workbook
 
-FIRST = f"/lab/tree/{workbook.FOLDER}/00_the_wall.ipynb"
+FIRST = f"/lab/tree/{workbook.FOLDER}/an_hour.ipynb"
 QUIET = (
     "--LabApp.news_url=None",
     "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
     "--LabApp.extension_manager=readonly",
+    "--ServerApp.log_level=WARN",  # its address is printed all the same
+    "--LabApp.log_level=WARN",
 )
 # The pictures are PNG with a white ground, and a kernel can't know the theme. No ink
 # could do for both: of all greys the best has a contrast of 4.3 on white and on #111,
@@ -32,7 +34,7 @@ NO_NEWS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false"}
 
 
 def command(root: Path, *arguments: str) -> list[str]:
-    """Return the command that opens the first lesson.
+    """Return the command that opens An hour.
 
     The server's root is the repository, because lessons link to files outside the
     workbook.

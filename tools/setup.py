@@ -70,7 +70,7 @@ def main() -> None:
     run(*install, "--quiet", "--no-deps", "--no-build-isolation", "-e", ROOT)
     (VENV / "installed").touch()
     print(
-        "Ready: `make lab` opens the first lesson, `make test` runs the tests.",
+        "Ready: `make lab` opens the course, `make test` runs the tests.",
         flush=True,
     )
 

@@ -2,8 +2,7 @@
 
 Of a lesson's seconds three went into these imports. Nothing of agentlib is among them.
 A kernel's namespace is as empty as ever, so a notebook that forgets an import still
-fails. Where a process can't be forked, or if this file's tests aren't collected,
-kernels start as usual.
+fails. Where a process can't be forked, kernels start as usual.
 """
 
 import gc
@@ -44,6 +43,11 @@ def install() -> None:
         factory.default_provisioner_name = NAME
         # There is one such process for everything that this one forks.
         multiprocessing.set_forkserver_preload([*IMPORTED, __name__])
+
+
+def pytest_collection_finish() -> None:
+    """Serve as a plugin: `pytest -p tools.warm_kernel`."""
+    install()
 
 
 class Forked(LocalProvisioner):
