@@ -35,6 +35,8 @@ COLUMNS = re.compile(r"\S {2,}\S")
 """What a printed table has between two columns. Text without it can be wrapped."""
 NOTHING = Markup("")
 _CODE = HtmlFormatter(nowrap=True)
+TO_RUN = re.compile(r"^(In JupyterLab, r|R)un the folded cell above.*\n?", re.MULTILINE)
+"""What only somebody with a kernel can do."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,8 @@ def parts(notebook: NotebookNode, markdown: Callable[[str], Markup]) -> list[Par
     made: list[Part] = []
     for before, cell in pairwise([None, *cells]):
         if cell.cell_type == "markdown":
-            made.append(Part(cell.id, text=markdown(cell.source)))
+            if text := TO_RUN.sub("", cell.source).strip():
+                made.append(Part(cell.id, text=markdown(text)))
         elif cell.id in forms:
             made.append(Part(cell.id, fields=_fields(cell, before, forms[cell.id])))
         else:

@@ -40,6 +40,8 @@ LINKS = (
 """The row of links on a page whose source has none."""
 HOUR = "an_hour"
 """The notebook that the front page begins with."""
+SECTION = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>')
+TAG = re.compile(r"<[^>]*>")
 LESSON = re.compile(r"\d\d_")
 
 
@@ -47,7 +49,7 @@ LESSON = re.compile(r"\d\d_")
 class Page:
     """A page without its frame, and the files that it links to.
 
-    `moving` is its first picture, and `cover` the one that stands for it on the front
+    `contents` are its sections, each with its anchor. `moving` is its first picture, and `cover` the one that stands for it on the front
     page: that of a cell with the tag "cover", or else the first.
     """
 
@@ -57,6 +59,7 @@ class Page:
     minutes: str
     links: tuple[Markup, Markup]
     parts: list[Part]
+    contents: list[tuple[str, Markup]]
     files: frozenset[Path]
     moving: NotebookNode | None
     cover: NotebookNode | None
@@ -116,10 +119,21 @@ def make(path: Path, notebook: NotebookNode, pages: Iterable[Path]) -> Page:
         minutes=minutes(text),
         links=(rows[0], rows[-1]),
         parts=body,
+        contents=sections(body),
         files=frozenset(files),
         moving=next(iter(pictures), None),
         cover=next(iter(figures(notebook, "cover") + pictures), None),
     )
+
+
+def sections(parts: Iterable[Part]) -> list[tuple[str, Markup]]:
+    """Return the anchor and the words of each section in these parts.
+
+    >>> sections([Part("a", text=Markup('<h2 id="It-breaks">It <b>breaks</b></h2>'))])
+    [('It-breaks', Markup('It breaks'))]
+    """
+    found = (each for part in parts for each in SECTION.findall(part.text))
+    return [(anchor, Markup(TAG.sub("", words))) for anchor, words in found]
 
 
 def figures(notebook: NotebookNode, tag: str = "") -> list[NotebookNode]:

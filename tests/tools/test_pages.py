@@ -138,6 +138,14 @@ def test_the_front_page_begins_with_an_hour_and_leads_to_lesson_00(site: Path):
     ]
 
 
+def test_a_lesson_lists_its_sections_and_asks_nobody_to_run_a_cell(site: Path):
+    page = texts(site)["03_auto_compact.html"]
+    contents = page.partition('class="contents"')[2].partition("</details>")[0]
+    headings = re.findall(r'<h2 id="([^"]+)"', page)
+    assert TARGET.findall(contents) == [f"#{each}" for each in headings]
+    assert not [name for name, text in texts(site).items() if "folded cell above" in text]
+
+
 def test_the_pages_load_nothing_from_other_servers(site: Path):
     assert {
         name
