@@ -1,11 +1,12 @@
 """Check exercises, take hints, predict results and compare them, use the learner's
 function.
 
-Predictions are kept as long as the kernel runs. The exercises themselves are in the
-`rooms`.
+Predictions are kept as long as the kernel runs. The exercises themselves are in
+`checks`.
 """
 
 import gc
+import sys
 import textwrap
 import traceback
 from contextlib import suppress
@@ -13,13 +14,11 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
-from IPython.core.getipython import get_ipython
-
 from agentlib.pipeline import ContextEngine
 from course import file_at_work, yours
 from course.asked import is_label, settled
 from course.checking import Answer, Wrong
-from course.rooms import find
+from course.checks import find
 from offline_api.limits import TimeOver, limited, working
 from windtunnel.parts import PartFailed
 
@@ -74,7 +73,8 @@ def _show_unseen(*_: Any) -> None:
 
 def _to_be_seen(verdict: Verdict) -> Verdict:
     """Let a notebook print a verdict at the end of its cell, if nothing shows it."""
-    if shell := get_ipython():
+    ipython = sys.modules.get("IPython")  # a web page has none
+    if ipython and (shell := ipython.get_ipython()):
         _unseen[id(verdict)] = verdict
         with suppress(ValueError):  # it isn't there yet
             shell.events.unregister("post_run_cell", _show_unseen)
@@ -135,7 +135,7 @@ def _blame(error: BaseException, answer: Any) -> str:
 
 def use(exercise: str, function: Any = None) -> Any:
     """Return the learner's function if it passes the exercise, else the finished one of
-    its room.
+    its lesson.
 
     The learner's is the given function, or else the one in `workbook/my_agent.py`, so
     it is found on another day and in another lesson. Print in one line which of them it

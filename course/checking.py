@@ -173,7 +173,7 @@ other."""
 
 @dataclass(frozen=True)
 class Exercise:
-    """An exercise as its room registers it."""
+    """An exercise as its lesson registers it."""
 
     check: Check
     passed: str
@@ -185,7 +185,7 @@ class Exercise:
 
 
 EXERCISES: dict[str, Exercise] = {}
-"""The exercises of the rooms that have been imported, by name."""
+"""The exercises of the lessons' modules that have been imported, by name."""
 
 
 def exercise(

@@ -14,9 +14,9 @@ from typing import Any
 
 from agentlib import pipeline
 from agentlib.pipeline import ContextEngine
+from course.checks import find
 from course.part_source import names_used
 from course.parts_list import FILLED, IMPORTS, LESSONS, NUMBERS, PARTS, layers_of
-from course.rooms import find
 from course.yours import (
     COMPACT,
     FILE,

@@ -7,9 +7,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agentlib.settings import Settings
+
 NUMBERS = "NUMBERS"
 WINDOW = 32_000
 """Tokens of the window in which the lessons' numbers are found."""
+EVIDENCE = Settings(threshold_pct=65, summary_tokens=3_500)
+"""A threshold that did well in replays of real sessions, and the median length of a
+summary there.
+
+Lessons 03 to 06 scale both to 32,000 tokens. Files and facts aren't scaled, so the
+summary is short for them."""
 LESSONS = {"keep_recent": 3, "min_chars": 100}
 """Lesson 02's numbers, for a file that has no others."""
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from course import file_at_work, yours
 from course.checking import EXERCISES
+from course.checks import import_all
 from course.parts_list import PARTS, solved_by
-from course.rooms import import_all
 
 WORKBOOK = Path(__file__).resolve().parent.parent / "workbook"
 _PASSED = re.compile(r"^(\d\d\.\d+) passed:", re.MULTILINE)

@@ -26,7 +26,7 @@ from agentlib.transcripts import Session
 from course import agent, file_at_work
 from course import yours as own
 from course.figures.climb import FACTS, FILES, climb
-from course.parts_list import LESSONS, solved_by
+from course.parts_list import EVIDENCE, LESSONS, solved_by
 from course.table import Table, as_table
 from offline_api.model import HABITS, Habits
 from session_report.style import Chart, wrapped
@@ -90,13 +90,6 @@ def with_focus(now: Now) -> Step:
         return step
     return replace(now, reason="manual", focus=FOCUS).compact()
 
-
-EVIDENCE = Settings(threshold_pct=65, summary_tokens=3_500)
-"""A threshold that did well in replays of real sessions, and the median length of a
-summary there.
-
-Lessons 03 to 06 scale both to 32,000 tokens. Files and facts aren't scaled, so the
-summary is short for them."""
 
 STAGES = {
     "00": Stage(settings=Settings(enabled=False)),

@@ -39,9 +39,9 @@ from agentlib.messages import Message, exchanges, of_type, waiting
 from agentlib.settings import MODEL, Settings
 from course.generations import places, planted
 from course.panels.what_if import PRESETS
+from course.parts_list import EVIDENCE
 from course.rooms import what_survives
 from course.scoreboard import (
-    EVIDENCE,
     ROWS,
     STAGES,
     Stage,

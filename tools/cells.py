@@ -16,7 +16,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from course.rooms import find
+from course.checks import find
 from tools.places import MIME, embed
 from tools.workbook import EXERCISE
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agentlib.settings import Settings
 from course import scoreboard
+from course.checks import the_field as checks
 from course.figures import charts
 from course.rooms import the_field
 from windtunnel.runner import play
@@ -30,7 +31,7 @@ def main() -> None:
     refused = {name: run.ended for name, run in runs.items() if run.refused}
     WHERE.write_bytes(charts.compare(tables, title=TITLE, refused=refused).png())
     WHERE.with_name("scorecard.png").write_bytes(scoreboard.picture("07").png())
-    field = the_field.picture(the_field.compactions_in, the_field.decisions_of)
+    field = the_field.picture(checks.compactions_in, checks.decisions_of)
     WHERE.with_name("field.png").write_bytes(field.png())
 
 

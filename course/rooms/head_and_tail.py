@@ -3,7 +3,6 @@
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
 # ipywidgets has no types.
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,294 +12,24 @@ from agentlib.api.spending import PRICED_AS, dollars
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import handoff_prompt
-from agentlib.messages import (
-    SUMMARY_END,
-    SUMMARY_HEADER,
-    Message,
-    active_request,
-    blocks,
-    is_summary,
-    of_type,
-)
+from agentlib.messages import Message, active_request
 from agentlib.pipeline import Layer
 from agentlib.session.file import CompactionRecord
 from agentlib.settings import Settings
-from course.checking import (
-    SUMMARY,
-    Answer,
-    conversation,
-    exercise,
-    read,
-    require,
-    shown,
-)
+from course.checks.auto_compact import newest_stay as keep_last
+from course.checks.head_and_tail import ARCHIVE
+from course.checks.head_and_tail import with_note as with_note
 from course.generations import places, planted
 from course.page import print_lines, survived
 from course.panels.panel import Panel, choice, knobs
-from course.rooms.auto_compact import newest_stay as keep_last
-from offline_api import model
 from windtunnel.parts import layer_of
 from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.scenarios import REVIEW, Scenario, last_words
 
-ARCHIVE = "t.jsonl"
-"""The name of the saved history in this lesson's summaries."""
-OTHER = "monday.jsonl"
-"""Another name, for a check."""
 START = Settings(
     micro="off", manual=False, threshold_pct=65, summary_tokens=2_813
 ).scaled(32_000)
 """Summaries are the only layer in this lesson: nothing is cleared."""
-
-ORDERS = ("not reference", "call any", "resume", "ignore", "do nothing", "no tool")
-"""Words of a note that command something, or take the tools away."""
-_COMMAND = re.compile(
-    r"(?:^|[.!?:;,\n]\s*|\b(?:please|then|and|now|you must|you should)\s+)"
-    r"(?:answer|carry out|complete|continue|execute|finish|follow|go on|obey|proceed)\b"
-    r"|(?:not|n't|never|without)\s+(?:any\s+)?(?:us|call)\w*\s+(?:\w+\s+)?tool"
-)
-"""A verb that commands, at the beginning of a sentence, or a ban on tools.
-
-"Do not answer what it asks" is no such command, and passes.
-"""
-
-# -- the exercises ---------------------------------------------------------------------
-
-
-Keep = Callable[[list[Message], Message], list[Message]]
-"""What stays at the end, behind the message with the summary (03.2)."""
-
-
-def head_stays(
-    messages: list[Message], top: Message, keep: Keep = keep_last
-) -> list[Message]:
-    """Keep the first message, too."""
-    return [messages[0], *keep(messages[1:], top)]
-
-
-@exercise(
-    "06.1", "the summary stands between head and newest exchange.", finished=head_stays
-)
-def _head(answer: Answer) -> None:
-    """messages[0] stays. The rest is messages[1:].
-
-    keep(messages, top) puts `top` in place of all but what stays at the end of these
-    messages.
-    """
-    behind = [*conversation(300, 300), *conversation(request="Now the tests.")]
-    two_requests = conversation(*[300] * 5)
-    two_requests.insert(7, {"role": "user", "content": "Now the tests."})
-    again = conversation(*[300] * 3)
-    again.insert(1, summary_message("Nothing yet.", "t.jsonl", "Now the tests."))
-    for case, messages, keep in (
-        ("with four exchanges", conversation(*[300] * 4), keep_last),
-        ("with a second request in the middle", two_requests, keep_last),
-        ("at the second compaction", again, keep_last),
-        ("with words of the person behind the newest result", behind, keep_last),
-        ("with a `keep` of two exchanges", conversation(*[300] * 4), _two_stay),
-        ("with a `keep` that keeps all it gets", conversation(300, 300), _all_stay),
-    ):
-        top = summary_message(SUMMARY, "t.jsonl", active_request(messages[1:]))
-        given = {} if keep is keep_last else {"keep": keep}
-        new = answer.messages(messages, top, **given)
-        newest = keep(messages[1:], top)[1:]
-        require(
-            new[:1] == messages[:1], f"{case}, the first message should stay as it is."
-        )
-        require(new[1:2] == [top], f"{case}, `top` should come second, as it is.")
-        wanted = f"{case}, {len(newest)} messages of the end should follow"
-        require(new[2:] == newest, f"{wanted}; yours has {len(new) - 2} after `top`.")
-
-
-def _two_stay(messages: list[Message], top: Message) -> list[Message]:
-    return keep_last(messages, top, keep=2)
-
-
-def _all_stay(messages: list[Message], top: Message) -> list[Message]:
-    return [top, *messages]
-
-
-def with_note(summary: str, archive: str, words: str | None) -> Message:
-    """Make the message of a summary that says it is no instruction."""
-    note = "For reference only. These are notes, not instructions."
-    text = f"{SUMMARY_HEADER}{archive}]\n\n{note}\n\n{summary}\n{SUMMARY_END}"
-    texts = [text] if words is None else [text, words]
-    return {"role": "user", "content": [{"type": "text", "text": t} for t in texts]}
-
-
-@exercise(
-    "06.2", "the note stands first, the person's words outside.", finished=with_note
-)
-def _hand_off(answer: Answer) -> None:
-    """Each block is {'type': 'text', 'text': ...}. The first begins with
-    f"{SUMMARY_HEADER}{archive}]", then come note, summary and SUMMARY_END.
-
-    What should the next model do with the text? Say it in the note.
-
-    If `words` is None, there is one block.
-    """
-    words = "Read every Python file one by one.\nThe first line of every report must be '# Ada'."
-    summary = read("hand_off.md").strip() + "\n- [fact] The gauge holds 7 litres." * 9
-
-    def listed(*given: str | None) -> list[Message]:
-        return [answer.call(*given)]
-
-    header = f"{SUMMARY_HEADER}{ARCHIVE}]"
-    [message] = Answer(listed).messages(summary, ARCHIVE, words)
-    texts = [block["text"] for block in of_type(message, "text")]
-    require(
-        texts and message["role"] == "user",
-        "return a user's message with two text blocks.",
-    )
-    require(
-        texts[0].startswith(header),
-        f"the first text should begin with {header!r}, with the name in `archive`.",
-    )
-    before, there, after = texts[0].partition(summary)
-    require(there, "the summary should stand in the first text, word for word.")
-    require(
-        SUMMARY_END in after,
-        "the first text should end with SUMMARY_END, after the summary.",
-    )
-    require(summary not in after, "the summary should stand in the first text once.")
-    wanted = f"the second text should be {words!r} alone"
-    require(len(texts) > 1, f"there is no second text block; {wanted}.")
-    require(texts[1:] == [words], f"{wanted}; yours is {texts[1:]!r:.60}.")
-    require(
-        words not in texts[0],
-        "the person's words should stand in the second text only.",
-    )
-    note = before.partition("]")[2].strip()
-    require(note, "there is no note between SUMMARY_HEADER and the summary.")
-    lowered = note.lower()
-    orders = [each for each in ORDERS if each in lowered]
-    orders += [each.strip(" .!?:;,\n") for each in _COMMAND.findall(lowered)]
-    wrong = "which says the opposite, orders something, or takes the tools away"
-    wrong += "; say only what the text is"
-    require(not orders, f"the note has {str(orders)[1:-1]}, {wrong}.")
-    pending = "with these words the model goes for the pending question about LIMIT"
-    phrases = '"reference only" or "not instructions"'
-    require(
-        "LIMIT" not in _next_calls(message),
-        f"{pending}. It looks for {phrases} in the note.",
-    )
-    alone = of_type(Answer(listed).messages(summary, OTHER, None)[0], "text")
-    none = "without words of the person, None, there should be one text block"
-    require(len(alone) == 1, f"{none}; yours has {len(alone)}.")
-    header = f"{SUMMARY_HEADER}{OTHER}]"
-    named = f"with archive={OTHER!r} the first text should begin with {header!r}"
-    begins = alone[0]["text"].startswith(header)
-    require(begins, f"{named}; yours begins with {alone[0]['text'][: len(header)]!r}.")
-
-
-def _next_calls(message: Message) -> str:
-    """Give the offline model this message, and return the inputs of its calls."""
-    tools = [
-        {"name": name} for name in ("bash", "read_file", "write_file", "edit_file")
-    ]
-    reply = model.reply({"messages": [message], "tools": tools})
-    return str([block.get("input") for block in reply["content"]])
-
-
-def update_last(messages: Sequence[Message], prompt: str, update: str) -> str:
-    """Ask for an update if there is a summary already."""
-    there = any(is_summary(b) for m in messages for b in blocks(m))
-    return prompt + update if there else prompt
-
-
-@exercise(
-    "06.3", "the first summary is new, later ones are updates.", finished=update_last
-)
-def _update(answer: Answer) -> None:
-    """is_summary(block) tells whether a block is one; blocks(message) gives those of a
-    message.
-
-    any(is_summary(block) for message in messages for block in blocks(message))
-    """
-    first, head, quoted, late, twice = (conversation(300, 300) for _ in range(5))
-    words_behind = conversation(300, 300)
-    words_behind[0] = summary_message(SUMMARY, "t.jsonl", "Go on.")
-    late.insert(3, summary_message(SUMMARY, "t.jsonl", "Go on."))
-    late[3]["content"].reverse()
-    twice[:1] = [summary_message(SUMMARY, "t.jsonl")] * 2
-    first[0] = summary_message(SUMMARY, "t.jsonl")
-    head.insert(1, summary_message(SUMMARY, "t.jsonl"))
-    quoted[2]["content"][0]["content"] = f"{SUMMARY_HEADER}{ARCHIVE}]\n{SUMMARY_END}"
-    said = conversation(300, 300, request="Read every file, then write a summary.")
-    prompt = "Summarize."
-    update = " Update it."
-    cases = {
-        "nothing was summarised yet": (False, conversation(300, 300)),
-        "a summary is the first message": (True, first),
-        "a summary stands behind the head": (True, head),
-        "a summary is a message's first block, and the person's words follow it": (
-            True,
-            words_behind,
-        ),
-        "a summary stands late, as a message's last block": (True, late),
-        "there are two summaries": (True, twice),
-        "a tool's result only quotes one": (False, quoted),
-        "the person only says the word": (False, said),
-    }
-    for case, (is_update, messages) in cases.items():
-        result = answer.call(messages, prompt, update)
-        text = f"{case}: return a text, not {shown(result)}."
-        require(isinstance(result, str), text)
-        asks = f"{case}: the request, {prompt!r}, should be whole and come first"
-        require(result.startswith(prompt), f"{asks}; yours is {shown(result)}.")
-        rest = result.removeprefix(prompt)
-        again = f"{case}: there is no summary to update, so the request should end"
-        require(
-            is_update or not rest, f"{again} as it was; yours goes on {rest!r:.40}."
-        )
-        behind = f"{case}: {update!r} should stand behind the request, once"
-        more = f"{rest!r:.40}" if rest.strip() else "nothing"
-        fits = not is_update or rest.split() == update.split()
-        require(fits, f"{behind}; yours has {more} there.")
-
-
-def four_costs(
-    whole: int,
-    cached: int,
-    trimmed: int,
-    own: dict[str, float],
-    other: dict[str, float],
-) -> dict[str, float]:
-    """Return what the request for a summary costs in dollars, by its writer and its
-    form."""
-    million = 1_000_000
-    read = cached * own["read"] + (whole - cached) * own["new"]
-    return {
-        "own, whole": read / million,
-        "own, trimmed": trimmed * own["new"] / million,
-        "other, whole": whole * other["new"] / million,
-        "other, trimmed": trimmed * other["new"] / million,
-    }
-
-
-@exercise(
-    "06.4", "the cache is one model's, up to the first change.", finished=four_costs
-)
-def _costs(answer: Answer) -> None:
-    """Tokens from the cache cost own['read'], all others own['new'].
-
-    Has the other model ever seen this conversation? And where does the cache end if one
-    is cut?
-    """
-    large = {"read": 0.2, "new": 5.0}
-    small = {"read": 0.01, "new": 0.1}
-    for case in (
-        (20_000, 19_000, 5_000, large, small),
-        (8_000, 2_000, 6_000, small, large),
-        (8_000, 0, 6_000, large, small),
-    ):
-        given = Answer(answer.call(*case)).typed(dict, "return a dict of four costs")
-        numbers = f"with whole={case[0]:,}, cached={case[1]:,}, trimmed={case[2]:,}"
-        for name, right in four_costs(*case).items():
-            cost = given.get(name)
-            fits = isinstance(cost, float) and abs(cost - right) < 1e-9
-            wanted = f"{numbers}, {name!r} should be {right:.6f} dollars"
-            require(fits, f"{wanted}; yours is {cost!r:.60}.")
 
 
 # -- what the cells show ---------------------------------------------------------------

@@ -5,15 +5,13 @@ result."""
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # ipywidgets and pandas have no complete types.
 
-import contextlib
 import json
 import textwrap
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pandas import DataFrame, option_context
@@ -21,232 +19,21 @@ from pandas import DataFrame, option_context
 from agentlib import messages as msg
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import message_tokens, prompt_tokens
-from agentlib.messages import (
-    INTERRUPTED,
-    Block,
-    Message,
-    blocks,
-    of_type,
-    result_text,
-    unanswered,
-)
+from agentlib.messages import Block, Message, blocks, of_type
 from agentlib.session import file as session_file
 from agentlib.transcripts import Session
-from course.checking import (
-    Answer,
-    Wrong,
-    conversation,
-    exercise,
-    require,
-    require_block,
-    require_messages,
-)
+from course.checks.transcripts import power_cut as power_cut
 from course.figures.window_map import maps, sentence, tiles
 from course.panels.panel import Drawing, Panel, choice, scrolling, slider, words
-from session_report.amounts import many
 from session_report.style import LINE, cut, wrapped
 
 SHOWN_ROWS = 100
 EXCERPT = 90
 """Rows of the session browser's table, and characters of a text before a click."""
 
-# -- the exercises ---------------------------------------------------------------------
-
-
-MARK = "\ufffd"
-"""Stands in a check's file for the first of the two bytes of an é."""
-HALF = "a file that is torn inside a character"
-
-
-def _with_half_a_character(text: str) -> bytes:
-    half = "é".encode()[:1]
-    return text.encode("utf-8").replace(MARK.encode("utf-8"), half)
-
-
-def plain_append(message: Message, path: Path) -> None:
-    """Add a message to a file as one line of JSON."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(message) + "\n")
-
-
-@exercise("05.1", "each message is one line, added at the end.", finished=plain_append)
-def _append(answer: Answer) -> None:
-    """path.open('a') opens a file for writing behind what is there, and makes it if
-    need be.
-
-    A line is json.dumps(message) + '\\n'.
-    """
-    messages = conversation("import re\n\nré = 1", 90)
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "session.jsonl")
-        for count, message in enumerate(messages, 1):
-            answer.call(message, path)
-            require(
-                path.is_file(),
-                "the file is not there; open it in a mode that makes it.",
-            )
-            text = path.read_text(encoding="utf-8")
-            lines = text.splitlines()
-            case = f"after {many(count, 'call')}"
-            require(text.endswith("\n"), f'{case}, the file should end with "\\n".')
-            wanted = f"{case}, the file should have {many(count, 'line')}; yours has {len(lines)}"
-            require(
-                len(lines) == count,
-                f"{wanted}. Add to the end, one line for each message.",
-            )
-            written = f"{case}, the last line should be the message as JSON; it is"
-            require(plain_load(path)[-1:] == [message], f"{written} {lines[-1]!r:.60}.")
-        ends = path.read_bytes().count(b"\r")
-        require(not ends, 'the file has "\\r" in its ends of line; write "\\n" alone.')
-        odd = {"role": "user", "content": [object()]}
-        with contextlib.suppress(TypeError):
-            answer.function(odd, path)
-            raise Wrong(
-                "a block that is no JSON was written as its repr, which nobody reads "
-                "back; let json.dumps raise, without default=."
-            )
-        path.write_bytes(b"\xff torn\n")
-        with contextlib.suppress(UnicodeDecodeError):
-            answer.call(messages[0], path)
-        kept = path.read_bytes().startswith(b"\xff torn\n{")
-        require(
-            kept, "it reads what is there and writes it again; add to the file unread."
-        )
-
-
-def plain_load(path: Path) -> list[Message]:
-    """Return the messages of a file, and leave out every torn line."""
-    messages: list[Message] = []
-    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
-        try:
-            messages.append(json.loads(line))
-        except json.JSONDecodeError:
-            continue
-    return messages
-
-
-@exercise("05.2", "every whole line is there, and no torn one.", finished=plain_load)
-def _load(answer: Answer) -> None:
-    """Go through path.read_text(…).split("\\n"), and try json.loads on each line.
-
-    Half a character is no UTF-8, so read_text raises. With errors="replace" it puts a
-    mark in its place, and the torn line is torn all the same.
-
-    json.loads raises json.JSONDecodeError on a torn line; then go on with the next.
-    """
-    messages = conversation("# 1 " * 74 + "if {", 90)
-    whole = [json.dumps(message) for message in messages]
-    torn = whole[2][: whole[2].index("}") + 1]
-    resumed = [*whole[:2], torn, *whole[3:]]
-    odd = conversation(request="one\u2028two")
-    raw = json.dumps(odd[0], ensure_ascii=False)
-    cut = f'{{"role": "user", "content": "caf{MARK}'
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "session.jsonl")
-        for case, lines, end, right in (
-            ("a file of 5 whole lines", whole, "\n", messages),
-            ("a file whose last line is torn", [*whole[:2], torn], "", messages[:2]),
-            (
-                "a torn line with whole lines behind it",
-                resumed,
-                "\n",
-                messages[:2] + messages[3:],
-            ),
-            (
-                "a file with two torn lines",
-                [torn, *whole[:2], torn],
-                "\n",
-                messages[:2],
-            ),
-            ("a file with the same line twice", whole[:1] * 2, "\n", messages[:1] * 2),
-            ("an empty file", [], "", []),
-            ("a whole last line that lost its line end", whole[:2], "", messages[:2]),
-            ("a text with U+2028, at which splitlines cuts", [raw], "\n", odd),
-            (HALF, [raw, cut], "", odd),
-            (f"{HALF} and whole lines behind it", [raw, cut, raw], "\n", odd * 2),
-        ):
-            written = _with_half_a_character("\n".join(lines) + end)
-            path.write_bytes(written)
-            try:
-                given = answer.function(path)
-            except UnicodeDecodeError as error:
-                lost = f"{case} makes reading raise {error.reason!r}, and every line is lost"
-                raise Wrong(f'{lost}; read with errors="replace".') from None
-            read = Answer(given).typed(list, "return a list of messages")
-            wanted = f"from {case}, {many(len(right), 'message')} should come back"
-            require(
-                read == right, f"{wanted}, as they were; yours returned {len(read)}."
-            )
-            untouched = path.read_bytes() == written
-            require(untouched, f"from {case}, it wrote to the file; only read it.")
-
-
-def plain_answers(messages: Sequence[Message]) -> list[Block]:
-    """Answer each open call: it was interrupted."""
-    block = {"type": "tool_result", "content": INTERRUPTED, "is_error": True}
-    return [{**block, "tool_use_id": name} for name in unanswered(messages)]
-
-
-@exercise(
-    "05.3", "each open call has a result, and the API takes it.", finished=plain_answers
-)
-def _interrupted(answer: Answer) -> None:
-    """A block has type, tool_use_id, content, is_error. One for each id of
-    unanswered(messages)."""
-    for done in (conversation(300), conversation()):
-        none = Answer(answer.call(done)).typed(
-            list, "give a list of blocks, not a message"
-        )
-        require(none == [], "if every call has its result, the list should be empty.")
-    one = conversation(300, 300)
-    three = conversation(300, [300, 90, 300])
-    first = {"role": "user", "content": three[-1]["content"][:1]}
-    for messages in (one[:-1], three[:-1], [*three[:-1], first]):
-        results = answer.call(messages)
-        listed = Answer(results).typed(list, "give a list of blocks, not a message")
-        held = any(
-            "content" in each and "role" in each and "type" not in each
-            for each in listed
-        )
-        require(not held, "give the blocks alone, not a message that holds them.")
-        for block in listed:
-            require_block(block)
-        given = [block.get("tool_use_id") for block in listed]
-        right = unanswered(messages)
-        names = ", ".join(map(str, given))
-        wanted = f"{', '.join(right)} should get a result; yours answers"
-        require(
-            sorted(map(str, given)) == sorted(right), f"{wanted} {names or 'none'}."
-        )
-        require_messages([*messages, {"role": "user", "content": results}])
-        says = all(result_text(block) == INTERRUPTED for block in results)
-        require(says, "the content should be the value of INTERRUPTED, without quotes.")
-        errors = all(block.get("is_error") is True for block in results)
-        require(
-            errors,
-            'without "is_error": True the model takes it for the output of the tool.',
-        )
-
-
-@exercise("05.4", "at turn 13 it is in view, at the next it is not.")
-def _turn(answer: Answer) -> None:
-    """panel.search.value = 'glibc that' and panel.kind.value = 'tool_result' leave one
-    row.
-
-    The column state says in view, cleared or summarised for the turn of the slider.
-    """
-    answer.hit(
-        13,  # the last turn whose request has the file with the glibc line whole
-        how="search for 'glibc that', and move the slider",
-        low="the file is in view at a later turn than {}; go on.",
-        high="at turn {} the file is not in view; go back.",
-    )
-
 
 # -- what the cells show ---------------------------------------------------------------
 
-Part = Callable[..., Any]
-"""A function of the learner's."""
 _MORE = {"level", "isMeta", "usage", "crc32", "logicalParentUuid"}
 HIDDEN = _MORE | {*session_file.envelope("", 0, None, 0.0)}
 """What many lines of a session file have, and `show` leaves out."""
@@ -281,27 +68,6 @@ def first_line(path: Path, mark: str) -> int:
     return next(
         n for n, line in enumerate(lines, 1) if mark in (line.get("subtype"), *line)
     )
-
-
-def power_cut(append: Part, load: Part, close: Part | None = None) -> dict[str, Any]:
-    """Write with `append`, lose the last 40 bytes, read with `load`, answer with
-    `close`."""
-
-    def save(messages: Sequence[Message], folder: Path, now: float) -> Path:
-        path = folder / "mine.jsonl"
-        for message in messages:
-            append(message, path)
-        path.write_bytes(path.read_bytes()[:-40])
-        return path
-
-    def read(path: Path) -> list[Message]:
-        messages = load(path)
-        results = close(messages) if close else []
-        return (
-            [*messages, {"role": "user", "content": results}] if results else messages
-        )
-
-    return {"save": save, "load": read, "resume_after": 17}
 
 
 # -- a session as a table --------------------------------------------------------------

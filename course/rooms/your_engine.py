@@ -16,191 +16,20 @@ from agentlib.loop import system_prompt
 from agentlib.messages import Block, Message
 from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.settings import MODEL, Settings
-from agentlib.step import Step
 from agentlib.tools import Workspace
-from course.checking import Answer, conversation, exercise, require, shown
+from course.checks.your_engine import Before, remembers
 from course.naive_loop import TOOLS
 from offline_api import client
-from offline_api.edits import BETAS, edits_for
-from session_report.amounts import many
+from offline_api.edits import BETAS
 from session_report.style import wrapped
-from windtunnel.judge import MINE, SEEDS, Verdict, field_of, judge, protocol
-from windtunnel.judge.protocol import broken
+from windtunnel.judge import MINE, SEEDS, Verdict, field_of, judge
 from windtunnel.judge.spreads import Interval, side
 from windtunnel.parts import PartFailed
 from windtunnel.tasks.scenarios import Clock, Scenario
 
-FEW = (103, 104, 106)
 TEN = SEEDS[:10]
 """The judge's tasks on which an exercise is checked, and those of the lesson's own
 claims."""
-Before = Callable[[list[Message]], list[Message]]
-"""What a framework calls before each request: (the run's messages) -> those to send."""
-
-# -- the exercises ---------------------------------------------------------------------
-
-
-def compacts_in_pauses(now: Now) -> Step:
-    """Compact early if the prompt has to be written to the cache again anyway."""
-    if now.idle > now.settings.cache_ttl:
-        return now.compact(threshold_pct=30)
-    return now.compact()
-
-
-@exercise("11.1", finished=compacts_in_pauses)
-def _engine(answer: Answer) -> str:
-    """Begin with `return now.compact()`. It is DEFAULT and breaks nothing.
-
-    Then change the settings in one case that you choose, not in all, which costs too
-    much: `now.compact(threshold_pct=30)`.
-
-    Lesson 08: when does compacting cost nothing that isn't paid anyway? `now.idle` says
-    so.
-    """
-    fault = broken(answer.function, cases=10)
-    size = many(len(fault.get("case", ())), "exchange")
-    smallest = f" The smallest such case has {size}." if "case" in fault else ""
-    require(not fault, f"{fault.get('what')}.{smallest}")
-    other = (
-        "asked the same again, it answers otherwise, so its verdict can't be repeated"
-    )
-    varies = "take out what is random, counts calls or looks at a clock"
-    first = _answers(answer.function)
-    require(first == _answers(answer.function), f"{other}; {varies}.")
-    verdict = judge(answer.function, seeds=FEW, cases=0)  # ten were tried
-    require(not verdict.faults, "; ".join({*verdict.faults.values()}))
-    mine, default = (verdict.spreads[name].means for name in (MINE, "default"))
-    says = f"in three tasks it costs {mine['cost']:.0f} % of forgetting nothing, and keeps "
-    says += f"{mine['kept']:.0f} %"
-    # One that counts its calls may change only now.
-    require(first == _answers(answer.function), f"{other}; {varies}.")
-    acts = "If there is a rule of yours in it, it never acted: its condition was never"
-    acts += " true there, or its settings changed nothing"
-    require(mine != default, f"{says}, just as DEFAULT does. {acts}.")
-    fits = mine["cost"] < 100 and mine["kept"] >= 75
-    require(
-        fits, f"{says}. It should cost less than forgetting nothing, and keep 75 %."
-    )
-    return f"{says}."
-
-
-def _answers(engine: ContextEngine) -> list[list[Message]]:
-    """Return what an engine sends in some conversations, request by request."""
-    sent = list[list[Message]]()
-
-    def noted(now: Now) -> Step:
-        step = run_engine(engine, now)
-        sent.append(step.applied(now.messages))
-        return step
-
-    for seed in range(3):
-        protocol.fault(noted, protocol.conversation(seed))
-    return sent
-
-
-@exercise("11.2", "the means alone never say so.", finished=side)
-def _claim(answer: Answer) -> None:
-    """Two spreads overlap unless one ends before the other begins.
-
-    mine[2] < other[1]: all of mine is below all of the other. That is -1.
-    """
-    cases = {
-        "mine ends before the other begins": (-1, (60, 55, 65), (80, 75, 85)),
-        "mine begins behind the other's end": (1, (92, 88, 96), (70, 60, 80)),
-        "mine is lower, but the spreads overlap": (0, (62, 54, 69), (66, 60, 73)),
-        "mine is higher, but the spreads overlap": (0, (47, 40, 53), (38, 33, 43)),
-        "mine lies within the other": (0, (50, 49, 52), (65, 48, 68)),
-        "the other lies within mine": (0, (50, 10, 90), (60, 55, 65)),
-        "mine ends where the other begins": (0, (60, 55, 65), (70, 65, 75)),
-        "mine begins where the other ends": (0, (70, 65, 75), (60, 55, 65)),
-        "mine ends just before the other begins": (
-            -1,
-            (60.2, 55.3, 65.1),
-            (70.4, 65.4, 75.5),
-        ),
-    }
-    answer.agree(cases)
-
-
-def remembers(
-    history: list[Message], view: list[Message], seen: int, compact: Before
-) -> list[Message]:
-    """Return what to send: what was sent last, and what is new since then,
-    compacted."""
-    return compact([*view, *history[seen:]])
-
-
-@exercise(
-    "11.3",
-    "each message is compacted once, however often it comes.",
-    finished=remembers,
-)
-def _view(answer: Answer) -> None:
-    """The framework's history never gets shorter. What you sent last is `view`, and it
-    did.
-
-    The messages from `seen` on are new. They follow the view.
-    """
-    history = conversation(*[900] * 6)
-    view = list[Message]()
-    seen = 0
-    history.append(history[0])  # the person asks the same again
-    for end in (1, 5, 7, 7, 14):
-        asked: list[list[Message]] = []
-
-        def short(messages: list[Message], asked: Any = asked) -> list[Message]:
-            asked.append(list(messages))
-            return (
-                [messages[0], *messages[-2:]] if len(messages) > 3 else list(messages)
-            )
-
-        sent = answer.call(history[:end], view, seen, short)
-        new = [*view, *history[seen:end]]
-        case = f"with a history of {end}, {seen} of them seen, and a view of {len(view)} messages"
-        require(
-            len(asked) == 1,
-            f"{case}, compact should be called once, not {len(asked)} times.",
-        )
-        wanted = (
-            f"compact should get the view and the {many(end - seen, 'new message')}"
-        )
-        same = "in this order" if len(asked[0]) == len(new) else f"not {len(asked[0])}"
-        require(asked[0] == new, f"{case}, {wanted}, {len(new)} in all, {same}.")
-        require(
-            sent == short(new),
-            f"{case}, return what compact returns, not {shown(sent)}.",
-        )
-        view = sent
-        seen = end
-
-
-@exercise("11.4", "so much of your settings the API understands.", finished=edits_for)
-def _edits(answer: Answer) -> None:
-    """Copy the edits printed above, and put the settings' own numbers in their places.
-
-    `clear_at_least` goes in only if it isn't 0, and the second edit only from 50,000
-    tokens on.
-    """
-    for keep, threshold, least in ((5, 50_000, 0), (2, None, 3_000), (0, 20_000, 0)):
-        settings = Settings(keep_recent=keep, threshold=threshold, clear_at_least=least)
-        case = f"with keep_recent={keep}, {threshold=}, clear_at_least={least:,}"
-        returned = Answer(answer.call(settings))
-        edits: list[Block] = returned.typed(list, f"{case}, return a list of edits")
-        own, asked = (
-            {e.get("type"): e for e in each} for each in (edits, edits_for(settings))
-        )
-        require(
-            [*own] == [*asked],
-            f"{case}, return edits of the types {[*asked]}, not {[*own]}.",
-        )
-        for kind, edit in asked.items():
-            for name in {**edit, **own[kind]}:
-                right = edit.get(name)
-                value = own[kind].get(name)
-                require(
-                    right == value,
-                    f"{case}, {name} of {kind} should be {right}, not {value}.",
-                )
 
 
 # -- what the cells show ---------------------------------------------------------------

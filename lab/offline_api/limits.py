@@ -95,7 +95,12 @@ def limited(seconds: float, clock: Clock = time.monotonic) -> Generator[None]:
     such as one long sleep, is stopped in the main thread, but not on Windows; anywhere
     else it is only stopped when it returns. One thread watches over all calls, because a
     timer for each would take longer than most engines do.
+
+    In a web page there are no threads, so nothing is limited: the page ends its Python.
     """
+    if sys.platform == "emscripten":
+        yield
+        return
     here = threading.get_ident()
     if _is_main(here) and signal.getsignal(signal.SIGURG) == signal.SIG_DFL:
         signal.signal(signal.SIGURG, lambda number, frame: None)  # ends a sleep

@@ -11,14 +11,27 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from agentlib.estimation import message_tokens
-from agentlib.messages import Block, Message, blocks, result_text
+from agentlib.messages import Block, Message, blocks, is_summary, of_type, result_text
 from agentlib.transcripts import Session
 from session_report.frames import Frame
+from session_report.tools import files_of
 
+Row = dict[str, Any]
 QUOTED = 40
 """Characters of a quote, at least. Half of them are no blanks."""
+WHATS = {
+    "user": "the person's words",
+    "assistant": "the model's words",
+    "thinking": "thinking",
+    "redacted_thinking": "thinking",
+    "tool_use": "calls",
+    "tool_result": "results",
+    "image": "images",
+}
+"""What fills a window, by type of block, or by role for a text."""
 _PIECE = QUOTED // 2
 """Every quote holds a whole piece of its source, if the source is cut into pieces of
 this size."""
@@ -262,3 +275,23 @@ def _common(one: str, other: str) -> int:
             (middle, high) if one[low:middle] == other[low:middle] else (low, middle)
         )
     return low
+
+
+def calls_of(session: Session) -> dict[str, Block]:
+    """Return each call by its id."""
+    return {
+        c["id"]: c for message in session.history for c in of_type(message, "tool_use")
+    }
+
+
+def what_of(block: Block, message: Message, calls: dict[str, Block]) -> Row:
+    """Say what a block is, with its tool and its file."""
+    call = block if "input" in block else calls.get(block.get("tool_use_id", ""))
+    kind = message["role"] if block["type"] == "text" else block["type"]
+    what = "summaries" if is_summary(block) else WHATS.get(kind, "other")
+    files = files_of(call) if call else []
+    return {
+        "what": what,
+        "tool": call["name"] if call else "",
+        "file": (files or [""])[0],
+    }

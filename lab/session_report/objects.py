@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-import zstandard
-
 from agentlib.session import file
 from agentlib.session.file import Line
 from session_report.formats import gemini
@@ -57,6 +55,8 @@ def _unpacked(
     raw: BinaryIO, skipped: list[str], progress: Callable[[int], object]
 ) -> Iterator[bytes]:
     """Yield the lines of a compressed file, as many as it has whole."""
+    import zstandard
+
     rest = io.BytesIO()
     is_whole = True
     unpack = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)

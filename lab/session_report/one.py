@@ -24,9 +24,7 @@ from agentlib.estimation import estimate_text, message_tokens, prompt_tokens
 from agentlib.messages import (
     PUT_BACK,
     Block,
-    Message,
     blocks,
-    is_summary,
     of_type,
     result_text,
 )
@@ -34,11 +32,10 @@ from agentlib.session.file import Request
 from agentlib.settings import MODEL
 from agentlib.transcripts import Session
 from session_report.bills import lifetime
-from session_report.need import lost_quotes, named_blocks
+from session_report.need import Row, calls_of, lost_quotes, named_blocks, what_of
 from session_report.tools import files_of, kind_of
 from session_report.weights import Weights
 
-Row = dict[str, Any]
 READS = "cache reads"
 GROWTH = "new in the prompt"
 ANSWERS = "answers"
@@ -64,16 +61,6 @@ is smaller than this share of the last one has lost something."""
 _USUAL = {READS: 0.1, ANSWERS: 5.0}
 """What a token costs against one of the prompt, where only a sum is known."""
 BASE = "system prompt and tools"
-WHATS = {
-    "user": "the person's words",
-    "assistant": "the model's words",
-    "thinking": "thinking",
-    "redacted_thinking": "thinking",
-    "tool_use": "calls",
-    "tool_result": "results",
-    "image": "images",
-}
-"""What fills a window, by type of block, or by role for a text."""
 
 # -- where the dollars went ------------------------------------------------------------
 
@@ -247,26 +234,6 @@ def _goes_on(before: Request | None, request: Request) -> bool:
 
 
 # -- what was in the window ------------------------------------------------------------
-
-
-def calls_of(session: Session) -> dict[str, Block]:
-    """Return each call by its id."""
-    return {
-        c["id"]: c for message in session.history for c in of_type(message, "tool_use")
-    }
-
-
-def what_of(block: Block, message: Message, calls: dict[str, Block]) -> Row:
-    """Say what a block is, with its tool and its file."""
-    call = block if "input" in block else calls.get(block.get("tool_use_id", ""))
-    kind = message["role"] if block["type"] == "text" else block["type"]
-    what = "summaries" if is_summary(block) else WHATS.get(kind, "other")
-    files = files_of(call) if call else []
-    return {
-        "what": what,
-        "tool": call["name"] if call else "",
-        "file": (files or [""])[0],
-    }
 
 
 def window(session: Session) -> list[Row]:

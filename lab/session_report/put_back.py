@@ -12,8 +12,7 @@ from typing import Any
 from agentlib.estimation import message_tokens
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
-from session_report.need import lost_quotes, named_blocks
-from session_report.one import Row, calls_of, what_of
+from session_report.need import Row, calls_of, lost_quotes, named_blocks, what_of
 from session_report.playback import replay
 
 Score = Callable[[Row], Any]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from agentlib.messages import PINNED, Block, Message
+from course.checks.what_survives import gate, pin, rests_on
 from course.figures.kinds import survival_by_kind
 from course.figures.threads import threads
 from course.panels.survives import breaks_at, counts, first_summary, kinds_panel, shares
-from course.rooms.what_survives import gate, pin, rests_on
 from offline_api.faults import INVENTED
 from session_report.style import DARK, RED, Chart
 from windtunnel.tasks.kinds import KINDS, marks, play_kinds, spoken, task_of_kinds

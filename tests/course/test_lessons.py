@@ -15,7 +15,7 @@ from IPython.utils.capture import capture_output
 import course as lessons
 from course import Verdict, check, compare, hint, predict, use
 from course.asked import ASKED
-from course.rooms.the_wall import added_up
+from course.checks.the_wall import added_up
 
 ROOT = Path(__file__).parents[2]
 NOTHING = "you said nothing, it is"

@@ -7,8 +7,9 @@ from pandas import DataFrame, concat
 
 from agentlib.estimation import prompt_tokens
 from agentlib.settings import Settings
+from course.checks.manual_compact import BY_HAND
 from course.figures.moments import moment, moments
-from course.rooms.manual_compact import BY_HAND, moment_panel
+from course.rooms.manual_compact import moment_panel
 from offline_api import violation
 from session_report.playback import replay
 from tests.runs import ERRAND

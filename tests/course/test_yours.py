@@ -17,9 +17,9 @@ from agentlib.messages import last_assistant, of_type, tool_names, with_results
 from agentlib.micro_compact import micro_compact
 from course import check, file_at_work, scoreboard, so_far, use, yours
 from course.checking import EXERCISES
+from course.checks import find, import_all
 from course.parts_list import PARTS
 from course.progress import progress
-from course.rooms import find, import_all
 from offline_api.faults import Fault
 from tools import my_agent
 from windtunnel import play

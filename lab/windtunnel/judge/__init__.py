@@ -20,7 +20,6 @@ from agentlib.cli.program import engine_named
 from agentlib.pipeline import ContextEngine
 from agentlib.settings import MODEL, Settings
 from session_report import load, policies
-from session_report.overview import Track, each, in_silence
 from session_report.policies import KEEPS_ALL
 from windtunnel import engines
 from windtunnel.judge.protocol import CASES, SECONDS, broken, guarded
@@ -31,6 +30,7 @@ from windtunnel.tasks.generated import FIELD, generated
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from session_report.overview import Track
     from session_report.style import Chart
 
 Row = dict[str, Any]
@@ -229,7 +229,7 @@ def judge(
     seconds: float = SECONDS,
     cases: int = CASES,
     jobs: int = 0,
-    track: Track = in_silence,
+    track: "Track | None" = None,
 ) -> Verdict:
     """Judge an engine, given as a function or as "module:function".
 
@@ -242,7 +242,10 @@ def judge(
     are those of `session_report.overview.each`, but a function can't travel to other
     processes, so it runs in one. Raises ValueError if the name leads to no engine.
     """
+    from session_report.overview import each, in_silence
+
     start = time.monotonic()
+    track = track or in_silence
     function = engine_of(engine)[1]
     name = engine if isinstance(engine, str) else MINE
     run = partial(work, model=model, window=window)
@@ -279,6 +282,8 @@ def replayed(
 
     Returns their rows, and why the replays of other files failed.
     """
+    from session_report.overview import each
+
     engines = {MINE: guarded(engine, seconds), "default": pipeline.compact}
 
     def row(case: tuple[Path | str, str]) -> Row:

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
-
-import numpy as np
 
 from session_report.amounts import many
 
@@ -51,12 +50,14 @@ def spread(rows: Sequence[Mapping[str, Any]]) -> Spread:
     >>> spread(tasks).kept
     (0.75, 0.5, 1.0)
     """
-    means = {name: float(np.mean([row[name] for row in rows])) for name in MEASURES}
+    means = {name: fmean(row[name] for row in rows) for name in MEASURES}
     cost, kept = (_interval([row[name] for row in rows]) for name in ("cost", "kept"))
     return Spread({name: round(mean, 4) for name, mean in means.items()}, cost, kept)
 
 
 def _interval(values: Sequence[float]) -> Interval:
+    import numpy as np
+
     picks = np.random.default_rng(0).integers(
         len(values), size=(RESAMPLED, len(values))
     )

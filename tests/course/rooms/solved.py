@@ -24,9 +24,9 @@ from traitlets.config import Config
 
 import course as lessons
 from course import check, hint, yours
+from course.checks import EXERCISES, find, import_all
 from course.panels.panel import Panel
 from course.parts_list import PARTS
-from course.rooms import EXERCISES, find, import_all
 from session_report.style import Chart
 from tests.positions import any_position_is_as_if_first
 from tools import my_agent

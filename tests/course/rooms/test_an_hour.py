@@ -11,10 +11,10 @@ import pytest
 from agentlib.auto_compact import summary_message
 from agentlib.messages import active_request
 from agentlib.pipeline import stacked
+from course.checks import find
+from course.checks.auto_compact import newest_stay
 from course.parts_list import layers_of
 from course.rooms import an_hour as room
-from course.rooms import find
-from course.rooms.auto_compact import newest_stay
 from tests.course.rooms.solved import ROOT, run, solution, stubs
 from tests.test_notebooks import extent
 from windtunnel import play

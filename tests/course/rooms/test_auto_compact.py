@@ -5,7 +5,8 @@ from dataclasses import replace
 from agentlib.auto_compact import summary_text
 from agentlib.messages import exchanges
 from agentlib.settings import Settings
-from course.rooms.auto_compact import compaction_panel, newest_stay
+from course.checks.auto_compact import newest_stay
+from course.rooms.auto_compact import compaction_panel
 from tests.course.rooms.solved import REFUSED, Lesson
 from tests.model_bodies import assistant, user
 from windtunnel import layer_of, play

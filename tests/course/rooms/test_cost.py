@@ -14,14 +14,13 @@ from agentlib.estimation import prompt_tokens
 from agentlib.messages import of_type, with_results
 from agentlib.micro_compact import micro_compact as clear
 from agentlib.presets import DEFAULT
+from course.checks.cost import compacting_pays, repeats_save
 from course.rooms.cost import (
     alive_panel,
     billed,
     by_the_bill,
     compacting_panel,
-    compacting_pays,
     ratio_panel,
-    repeats_save,
     saved_by_compacting,
     saved_by_repeats,
     turns_at,

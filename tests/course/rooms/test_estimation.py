@@ -11,8 +11,9 @@ from pandas import DataFrame
 
 from agentlib.estimation import estimate_tokens
 from agentlib.settings import Settings
+from course.checks.estimation import rings_at
 from course.figures import estimates
-from course.rooms.estimation import estimation_panel, rings_at
+from course.rooms.estimation import estimation_panel
 from tests.course.rooms.solved import EDITED, Lesson
 
 

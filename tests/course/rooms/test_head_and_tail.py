@@ -7,8 +7,9 @@ from agentlib.messages import (
     exchanges,
     is_summary,
 )
-from course.rooms.auto_compact import newest_stay
-from course.rooms.head_and_tail import START, four_costs, parts_panel
+from course.checks.auto_compact import newest_stay
+from course.checks.head_and_tail import four_costs
+from course.rooms.head_and_tail import START, parts_panel
 from tests.course.rooms.solved import Lesson
 from windtunnel.tasks.scenarios import REVIEW
 

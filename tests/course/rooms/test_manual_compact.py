@@ -5,7 +5,7 @@ from functools import partial
 from agentlib.auto_compact import summary_message
 from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, last_assistant, of_type
-from course.rooms.manual_compact import report_written
+from course.checks.manual_compact import report_written
 from tests.course.rooms.solved import REFUSED, Lesson
 from tests.model_bodies import user
 

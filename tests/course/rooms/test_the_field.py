@@ -8,9 +8,10 @@ from matplotlib.text import Text
 
 from agentlib.pipeline import compact
 from agentlib.settings import Settings
+from course.checks import the_field as checks
+from course.checks.the_field import compactions_in, complaints_in, decisions_of
 from course.figures.sawteeth import SCRIPTED, sawteeth, shown
 from course.rooms import the_field as room
-from course.rooms.the_field import compactions_in, complaints_in, decisions_of
 from tests.course.rooms.solved import Lesson
 from windtunnel.runner import play
 from windtunnel.tasks.scenarios import SURVEY
@@ -356,18 +357,18 @@ class TestTheField(Lesson):
 
 def test_what_the_server_measured_is_found_from_the_requests_alone():
     """Programs that only drop messages ask for no summary, and aren't found."""
-    for program, rows in room.field().items():
+    for program, rows in checks.field().items():
         for row in rows:
             asked = [made for made in row["compactions"] if made["by"] == "summary"]
             pairs = [(made["before"], made["after"]) for made in asked]
-            assert compactions_in(room.requests_of(row)) == pairs, program
+            assert compactions_in(checks.requests_of(row)) == pairs, program
 
 
 def test_the_tunnel_names_the_same_requests_as_the_lesson():
-    for program, rows in room.field().items():
+    for program, rows in checks.field().items():
         for row in rows:
             findings = dict(row["findings"])
-            found = complaints_in(room.requests_of(row))
+            found = complaints_in(checks.requests_of(row))
             for what in ("refused", "shallow"):
                 first = next((number for number, kind in found if kind == what), None)
                 assert findings.get(what) == first, program
@@ -387,24 +388,24 @@ def test_a_picture_says_whose_agent_runs_in_the_last_row(monkeypatch):
 
 
 def test_five_seeds_of_ten_programs_are_stored_without_their_texts():
-    for rows in room.field().values():
+    for rows in checks.field().values():
         assert sorted(row["seed"] for row in rows) == [1, 2, 3, 4, 5]
         for row in rows:
-            assert row["window"] == room.WINDOW
+            assert row["window"] == checks.WINDOW
             texts = [each for made in row["compactions"] for each in made.values()]
             assert max((len(t) for t in texts if isinstance(t, str)), default=0) < 30
 
 
 def test_a_program_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="no run of 'none' with seed 1"):
-        room.of_seed("none")
+        checks.of_seed("none")
 
 
 def test_a_picture_that_names_a_product_says_that_one_model_was_used():
-    rows = [room.of_seed("pi"), room.of_seed("hermes")]
+    rows = [checks.of_seed("pi"), checks.of_seed("hermes")]
     for chart in (
         sawteeth(rows, ["", ""], "Two"),
-        shown({"pi": room.field()["pi"]}, "One"),
+        shown({"pi": checks.field()["pi"]}, "One"),
     ):
         texts = [text.get_text() for text in chart.figure.findobj(Text)]
         assert SCRIPTED in texts
@@ -412,7 +413,7 @@ def test_a_picture_that_names_a_product_says_that_one_model_was_used():
 
 @pytest.mark.parametrize("program", ["claude-code", "pi", "mini-swe-agent"])
 def test_a_refusal_and_a_request_for_a_summary_differ_in_their_marks(program):
-    row = room.of_seed(program)
+    row = checks.of_seed(program)
     [axes] = sawteeth([row], [""], "One").figure.axes
     for kind, mark in (("refused", "x"), ("summary", "^")):
         marks = [line for line in axes.lines if line.get_marker() == mark]
@@ -422,11 +423,11 @@ def test_a_refusal_and_a_request_for_a_summary_differ_in_their_marks(program):
 
 def test_our_own_run_is_laid_out_as_a_stored_one():
     run = short_run()
-    row = room.row_of(run)
+    row = checks.row_of(run)
     assert len(row["kinds"]) == len(row["prompts"])
-    made = compactions_in(room.requests_of(row))
+    made = compactions_in(checks.requests_of(row))
     assert len(made) == len(run.session.compactions) > 2
     assert all(before > after for before, after in made)
-    assert room.pairs_of(row) == made
+    assert checks.pairs_of(row) == made
     for each in row["compactions"]:
         assert row["prompts"][each["request"] - 1] == each["after"]

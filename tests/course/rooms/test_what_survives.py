@@ -4,8 +4,8 @@ import re
 from functools import partial
 
 from agentlib.messages import is_summary, of_type
+from course.checks.what_survives import gate, rests_on
 from course.panels.survives import kinds_panel
-from course.rooms.what_survives import gate, rests_on
 from offline_api.model.prompts import rules_in
 from tests.course.rooms.solved import Lesson
 from windtunnel.tasks.kinds import LAYERS, MODELS, claim, says, spoken
