@@ -49,8 +49,9 @@ LESSON = re.compile(r"\d\d_")
 class Page:
     """A page without its frame, and the files that it links to.
 
-    `contents` are its sections, each with its anchor. `moving` is its first picture, and `cover` the one that stands for it on the front
-    page: that of a cell with the tag "cover", or else the first.
+    `contents` are its sections, each with its anchor. `moving` is its first picture, and
+    `cover` the one that stands for it on the front page: that of a cell with the tag
+    "cover", or else the first.
     """
 
     name: str
@@ -133,7 +134,9 @@ def sections(parts: Iterable[Part]) -> list[tuple[str, Markup]]:
     [('It-breaks', Markup('It breaks'))]
     """
     found = (each for part in parts for each in SECTION.findall(part.text))
-    return [(anchor, Markup(TAG.sub("", words))) for anchor, words in found]
+    return [
+        (html.unescape(anchor), Markup(TAG.sub("", words))) for anchor, words in found
+    ]
 
 
 def figures(notebook: NotebookNode, tag: str = "") -> list[NotebookNode]:

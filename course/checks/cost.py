@@ -101,12 +101,12 @@ def _compacting(answer: Answer) -> None:
     opus = (0.2, 5.0, 20.0)
     haiku = (0.1, 1.25, 5.0)
     cases = {
+        "a tenth is left, at the prices of Opus 5.5": (14.88888888888889, 0.1, *opus),
         "half is left, and without the summary it would have been read": (
             126.0,
             0.5,
             *opus,
         ),
-        "a tenth is left, at the prices of Opus 5.5": (14.88888888888889, 0.1, *opus),
         "nothing is left, so only the summary's request is to be paid": (
             1.0,
             0.0,
@@ -190,11 +190,11 @@ def _policy(answer: Answer) -> str:
         require(not lost, f"{case}, the person's words should stay.")
     sessions = [play(generated(seed), KEEPS_ALL).session for seed in range(3)]
     says = _pays(answer, sessions, "in three sessions")
-    slower = [_slowed(session, 120.0) for session in sessions]
+    slower = [_slowed(session, 275.0) for session in sessions]
     _pays(
         answer,
         slower,
-        "if two minutes pass before each request, and the cache stays warm,",
+        "if 275 seconds more pass before each request, and the cache stays warm,",
     )
     return says
 

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import product
+from numbers import Real
 
 from agentlib.auto_compact import summary_message
 from agentlib.messages import (
@@ -33,11 +35,15 @@ OTHER = "monday.jsonl"
 ORDERS = ("not reference", "call any", "resume", "ignore", "do nothing", "no tool")
 """Words of a note that command something, or take the tools away."""
 _COMMAND = re.compile(
-    r"(?:^|[.!?:;,\n]\s*|\b(?:please|then|and|now|you must|you should)\s+)"
-    r"(?:answer|carry out|complete|continue|execute|finish|follow|go on|obey|proceed)\b"
+    r"(?:^|[.!?:;,\n]\s*|\b(?:please|then|and|now|but|you must|you should)\s+)"
+    r"(?:(?:please|now|then)\s+)*"
+    r"(?:answer|begin|carry on|carry out|complete|continue|do(?!n't| not)|execute|finish"
+    r"|follow|go on|handle|obey|proceed|start|work on)\b"
     r"|(?:not|n't|never|without)\s+(?:any\s+)?(?:us|call)\w*\s+(?:\w+\s+)?tool"
+    r"|(?:not|n't|never)\s+(?:for |as |a |just |only |mere )*reference"
 )
-"""A verb that commands, at the beginning of a sentence, or a ban on tools.
+"""A verb that commands, at the beginning of a sentence, a ban on tools, or a text that
+says of itself that it isn't for reference.
 
 "Do not answer what it asks" is no such command, and passes.
 """
@@ -68,13 +74,21 @@ def _head(answer: Answer) -> None:
     two_requests.insert(7, {"role": "user", "content": "Now the tests."})
     again = conversation(*[300] * 3)
     again.insert(1, summary_message("Nothing yet.", "t.jsonl", "Now the tests."))
+    two_blocks = conversation(300, 300)
+    texts = ({"type": "text", "text": each} for each in ("Read these.", "# Ada first."))
+    two_blocks[0] = {"role": "user", "content": [*texts]}
+    said: Message = {"role": "assistant", "content": "Both are read."}
+    said_again = [*conversation(300, 300), said, *conversation()]
     for case, messages, keep in (
         ("with four exchanges", conversation(*[300] * 4), keep_last),
         ("with a second request in the middle", two_requests, keep_last),
         ("at the second compaction", again, keep_last),
         ("with words of the person behind the newest result", behind, keep_last),
+        ("with one exchange", conversation(300), keep_last),
+        ("with a first message of two blocks", two_blocks, keep_last),
         ("with a `keep` of two exchanges", conversation(*[300] * 4), _two_stay),
         ("with a `keep` that keeps all it gets", conversation(300, 300), _all_stay),
+        ("with the first words said again later", said_again, keep_last),
     ):
         top = summary_message(SUMMARY, "t.jsonl", active_request(messages[1:]))
         given = {} if keep is keep_last else {"keep": keep}
@@ -134,11 +148,11 @@ def _hand_off(answer: Answer) -> None:
     )
     before, there, after = texts[0].partition(summary)
     require(there, "the summary should stand in the first text, word for word.")
+    require(summary not in after, "the summary should stand in the first text once.")
     require(
         SUMMARY_END in after,
         "the first text should end with SUMMARY_END, after the summary.",
     )
-    require(summary not in after, "the summary should stand in the first text once.")
     wanted = f"the second text should be {words!r} alone"
     require(len(texts) > 1, f"there is no second text block; {wanted}.")
     require(texts[1:] == [words], f"{wanted}; yours is {texts[1:]!r:.60}.")
@@ -154,6 +168,10 @@ def _hand_off(answer: Answer) -> None:
     wrong = "which says the opposite, orders something, or takes the tools away"
     wrong += "; say only what the text is"
     require(not orders, f"the note has {str(orders)[1:-1]}, {wrong}.")
+    require(
+        after.strip() == SUMMARY_END,
+        "behind the summary only SUMMARY_END should stand in the first text.",
+    )
     pending = "with these words the model goes for the pending question about LIMIT"
     phrases = '"reference only" or "not instructions"'
     require(
@@ -203,8 +221,6 @@ def _update(answer: Answer) -> None:
     head.insert(1, summary_message(SUMMARY, "t.jsonl"))
     quoted[2]["content"][0]["content"] = f"{SUMMARY_HEADER}{ARCHIVE}]\n{SUMMARY_END}"
     said = conversation(300, 300, request="Read every file, then write a summary.")
-    prompt = "Summarize."
-    update = " Update it."
     cases = {
         "nothing was summarised yet": (False, conversation(300, 300)),
         "a summary is the first message": (True, first),
@@ -218,7 +234,13 @@ def _update(answer: Answer) -> None:
         "a tool's result only quotes one": (False, quoted),
         "the person only says the word": (False, said),
     }
-    for case, (is_update, messages) in cases.items():
+    wishes = (
+        ("Summarize.", " Update it."),
+        ("List what was done.", "\nKeep what holds."),
+    )
+    for (case, (is_update, messages)), (prompt, update) in product(
+        cases.items(), wishes
+    ):
         result = answer.call(messages, prompt, update)
         text = f"{case}: return a text, not {shown(result)}."
         require(isinstance(result, str), text)
@@ -274,6 +296,6 @@ def _costs(answer: Answer) -> None:
         numbers = f"with whole={case[0]:,}, cached={case[1]:,}, trimmed={case[2]:,}"
         for name, right in four_costs(*case).items():
             cost = given.get(name)
-            fits = isinstance(cost, float) and abs(cost - right) < 1e-9
+            fits = isinstance(cost, Real) and abs(float(cost) - right) < 1e-9
             wanted = f"{numbers}, {name!r} should be {right:.6f} dollars"
             require(fits, f"{wanted}; yours is {cost!r:.60}.")

@@ -52,6 +52,11 @@ def _focus(answer: Answer) -> None:
     beside[-2]["content"][0]["input"] = {"focus": "the middle of the picture"}
     named[-2]["content"][0]["name"] = "compact_files"
     spoken = [*conversation([focus]), *conversation(request="Go on.")]
+    plain: list[Message] = [
+        *conversation([focus]),
+        {"role": "assistant", "content": "It is compacted."},
+        *conversation(request="Go on."),
+    ]
     cases = {
         "one call with a focus": ("auth.py", conversation([focus])),
         "no call of compact": (None, conversation(400)),
@@ -67,6 +72,11 @@ def _focus(answer: Answer) -> None:
         "another tool has an input of that name": ("auth.py", beside),
         "a tool's name only has the word in it": (None, named),
         "the person has spoken behind the results": ("auth.py", spoken),
+        "two calls with the same focus": (
+            "auth.py; auth.py",
+            conversation([focus, focus]),
+        ),
+        "the model's newest message is a plain text": (None, plain),
     }
     answer.agree(cases)
 
@@ -94,15 +104,22 @@ def _siblings(answer: Answer) -> None:
     A list can be put together: [summary, *messages[newest:]].
     """
     asked: list[Sequence[Message]] = []
+    told = SUMMARY + "\n- [fact] The gauge holds 7 litres." * 9
 
     def summarize(messages: Sequence[Message], focus: str = "") -> str:
         asked.append(messages)
-        return SUMMARY if "toolu_1" in str(messages) else "Nothing was done."
+        return told if "toolu_1" in str(messages) else "Nothing was done."
 
+    answered: Message = {"role": "assistant", "content": "It is read."}
     turns: list[list[Any]] = [[600, {}], [{}], [{}, 600, "short"]]
-    for place, newest in zip((0, 0, 0, 3, 5), turns + turns[:1] * 2, strict=True):
+    places = (0, 0, 0, 3, 5, -1)
+    for place, newest in zip(places, turns + turns[:1] * 3, strict=True):
         messages = conversation(400, newest)
-        messages[place:place] = conversation(request="And d.py.") if place else []
+        more = conversation(request="And d.py.")
+        if place < 0:  # the first request is answered before the second comes
+            messages[3:3] = [answered, *more]
+        elif place:
+            messages[place:place] = more
         asked.clear()
         new = answer.messages(messages, summarize)
         right = list(results(messages[3:]))
@@ -110,6 +127,7 @@ def _siblings(answer: Answer) -> None:
         case = (
             f"with {len(newest)} calls in the newest turn"
             + ", a second request" * bool(place)
+            + ", the first one answered" * (place < 0)
         )
         wanted = f"{case}, the model has not seen {', '.join(right)}, and only they should stay"
         require(given == right, f"{wanted}; yours keeps {', '.join(given) or 'none'}.")
@@ -121,9 +139,17 @@ def _siblings(answer: Answer) -> None:
             f"{case}, summarize got no messages; give it what is replaced.",
         )
         require(asked[0][-1]["role"] == "user", f"{open_call}; the API refuses that.")
+        least = last_assistant(messages)
+        whole = list(asked[0]) == messages[: len(asked[0])] and len(asked[0]) >= least
+        require(
+            whole,
+            f"{case}, summarize should get the messages from the first on, as they are, "
+            "and all that are replaced.",
+        )
         first = f"{case}, the first message should be a summary of what is replaced"
         require(
-            SUMMARY in text_of(new[:1]), f"{first}; yours is {text_of(new[:1])!r:.60}."
+            told in text_of(new[:1]),
+            f"{first}, word for word; yours is {text_of(new[:1])!r:.60}.",
         )
         require(new[0]["role"] == "user", f"{case}, {OF_THE_USER}.")
         lost = [text for _, text in waiting(messages) if text not in text_of(new)]
@@ -136,6 +162,14 @@ def _siblings(answer: Answer) -> None:
         require(
             whole,
             f"{case}, the newest exchange should follow the one message, as it was.",
+        )
+    messages = [*conversation(400), answered, *conversation([{}], request="And d.py.")]
+    for talk in ([*conversation(400), answered], messages):
+        beside = waiting(answer.call(talk, summarize)[:1])
+        require(
+            "Read every" not in str(beside),
+            "a request that was answered stands beside the summary, where the model takes "
+            "it for one that waits.",
         )
 
 
@@ -201,6 +235,10 @@ def _finished(answer: Answer) -> None:
     second = turn(read, write)
     turned = turn(write, read)
     fine[-1]["content"][0]["is_error"] = False
+    odd = turn(write)
+    odd[-1]["content"][0]["content"] = "Wrote 9 bytes to errors.py"
+    open_call = turn(write, read)
+    del open_call[-1]["content"][0]
     turned[-1]["content"][0]["is_error"] = True
     turned[-1]["content"].reverse()
     for case, messages, right in (
@@ -225,6 +263,8 @@ def _finished(answer: Answer) -> None:
         ("if the newest turn has edited a file, and written none", edited, False),
         ("if the result says that it is no error", fine, True),
         ("if the results come in another order than the calls", turned, False),
+        ("if the file that was written is called errors.py", odd, True),
+        ("if the write has no result yet", open_call, False),
         ("if the model has said nothing yet", conversation(), False),
     ):
         focus = answer.call(messages)

@@ -57,9 +57,10 @@ def _in_place(answer: Answer) -> None:
         after = deepcopy(before)
         right = micro_compact(before, **numbers)
         given = answer.function(after, **numbers)
-        copied = given is not None and after == before != right
         require(
-            not copied, "it returned something; edit the messages that it gets instead."
+            given is None,
+            f"it returned {shown(given)}; edit the messages that it gets, and return "
+            "nothing.",
         )
         same_view(case, before, right, after)
 
@@ -196,5 +197,6 @@ def _break_even(answer: Answer) -> None:
             10_000,
             *haiku,
         ),
+        "a fraction counts exactly": (1.2, 1_000, 20_000, *opus),
     }
-    answer.agree(cases, rounded=True)
+    answer.agree(cases)

@@ -9,7 +9,7 @@ from typing import Any
 from agentlib.api.refusals import excess
 from agentlib.auto_compact import summary_message
 from agentlib.estimation import estimate_tokens
-from agentlib.messages import Message, active_request, of_type
+from agentlib.messages import SUMMARY_HEADER, Message, active_request, of_type
 from agentlib.settings import MODEL
 from course.checking import Answer, conversation, exercise, read, require, text_of
 from offline_api import client
@@ -55,7 +55,8 @@ def _careful(answer: Answer) -> None:
         replies[f"ask raises {error!r}"] = error
     for case, reply in replies.items():
         outcome = reply if isinstance(reply, Exception) else good | reply
-        new, times = _answered(answer, messages, outcome, good)
+        new, asked = _answered(answer, messages, outcome, good)
+        times = len(asked)
         require(times < 2, f"if {case}, it asked {times} times; {COSTS}.")
         require(new == messages, f"if {case}, the messages should stay as they were.")
     reasons = ("end_turn", "stop_sequence")
@@ -64,7 +65,8 @@ def _careful(answer: Answer) -> None:
         most - 1
     )
     for reason, reply in sound.items():
-        new, times = _answered(answer, messages, good | reply, good)
+        new, asked = _answered(answer, messages, good | reply, good)
+        times = len(asked)
         case = f"if {reason}, the reply is sound"
         taken = f"{case} and its summary should be taken; the messages are as they were"
         require(new != messages, f"{taken}.")
@@ -78,6 +80,14 @@ def _careful(answer: Answer) -> None:
             not lost, f"{case}, the person's words should stand beside the summary."
         )
         require(times == 1, f"it asked {times} times; {COSTS}.")
+        require(
+            asked == [messages], "ask should get the messages, all and as they are."
+        )
+        header = f"{SUMMARY_HEADER}t.jsonl]"
+        named = (
+            f"the message should begin with {header!r}; give summary_message 't.jsonl'"
+        )
+        require(text_of(new).startswith(header), f"{named}.")
     with contextlib.suppress(KeyboardInterrupt):
         _answered(answer, messages, KeyboardInterrupt(), good)
         require(
@@ -92,7 +102,7 @@ def _long(tokens: int) -> dict[str, Any]:
 def _answered(answer: Answer, messages: list[Message], outcome: Any, good: Any) -> Any:
     """Call the function with an `ask` that raises or returns the outcome.
 
-    Return its messages and the number of requests.
+    Return its messages, and those of each request.
     """
     asked = list[Any]()
 
@@ -102,7 +112,7 @@ def _answered(answer: Answer, messages: list[Message], outcome: Any, good: Any) 
             raise outcome
         return good if len(asked) >= PATIENCE else outcome
 
-    return answer.messages(messages, ask), len(asked)
+    return answer.messages(messages, ask), asked
 
 
 def rests(outcomes: Sequence[str], turns: int, limit: int, rest: int) -> bool:
@@ -246,6 +256,7 @@ def _once_more(answer: Answer) -> None:
         require(
             pair or passes, f"if {case}, return what was sent, and its reply; {result}."
         )
+    _second_error(answer)
 
 
 def _ask(api: Any, asked: list[Any], messages: list[Message]) -> dict[str, Any]:
@@ -270,6 +281,26 @@ def both_ends(lines: list[str], most: int) -> list[str]:
     return [*lines[:old], f"[{new - old} lines left out]", *lines[new:]]
 
 
+def _second_error(answer: Answer) -> None:
+    """Require that the error of the second request passes, and not the first one's."""
+    import anthropic
+
+    faults = [Fault("too_long", at=1), Fault("529", at=2)]
+    api = client(faults=faults).with_options(max_retries=0).messages
+    messages = conversation(300, 300)
+    try:
+        answer.call(messages, partial(_ask, api, []), lambda given: given[:1])
+    except anthropic.APIStatusError as error:
+        raised: object = error.status_code
+    else:
+        raised = "none"
+    require(
+        raised == 529,
+        "if the first prompt is too long and the API then is overloaded, the second one's "
+        f"error should pass, 529; yours is {raised}.",
+    )
+
+
 @exercise(
     "07.4", "the beginning and the end stand, and the gap is named.", finished=both_ends
 )
@@ -286,6 +317,16 @@ def _stand_in(answer: Answer) -> None:
         "a quarter of 4 from the beginning, the rest from the end": (cut, lines, 4),
         "3 // 4 is 0": (["[5 lines left out]", *"fgh"], lines, 3),
         "there is no room at all": (["[8 lines left out]"], lines, 0),
+        "a line that comes twice stays twice": (
+            ["a", "[3 lines left out]", *"bbb"],
+            list("aaaabbb"),
+            4,
+        ),
+        "empty lines count": (
+            ["", "[2 lines left out]", "", "", "a"],
+            [*[""] * 5, "a"],
+            4,
+        ),
         "all lines fit": (lines, lines, 8),
         "nine lines are one too many for 8": (one_gone, [*lines, "i"], 8),
         "there is more room than lines": (lines, lines, 30),

@@ -124,6 +124,10 @@ def _found(answer: Answer) -> None:
         "the prompt is as large as before": _requests(
             ("main", 60), ("summary", 40), ("main", 60)
         ),
+        "another request comes first": _requests(
+            ("other", 5), ("summary", 9), ("main", 30)
+        ),
+        "there are no requests": [],
     }
     _with_tuples(answer).agree(
         {case: (compactions_in(each), each) for case, each in cases.items()}
@@ -215,6 +219,11 @@ def _as_theirs(answer: Answer) -> str:
     numbers = answer.numbers("threshold_pct", "tail_tokens")
     missing = [name for name in AS_PI if name not in numbers]
     require(not missing, f"give {' and '.join(missing)}, too.")
+    share = numbers["threshold_pct"]
+    require(
+        share >= 1,
+        f"threshold_pct is in percent, so {share:g} is less than one; write {100 * share:g}.",
+    )
     run = own_run(settings=imitated(numbers))
     when, left = means(compactions_in(requests_of(row_of(run))))
     theirs = means(pairs_of(of_seed(LIKE)))
@@ -308,6 +317,11 @@ def _complains(answer: Answer) -> None:
         "a summary before the first prompt is none": _requests(
             ("summary", 9), ("main", 60), ("main", 70)
         ),
+        "two prompts have the same size": _requests(
+            *(("main", 80), ("main", 60), ("main", 80)),
+            *(("summary", 9), ("main", 60)),
+        ),
+        "there are no requests": [],
         "the server's numbers have gaps": _requests(
             ("main", 90), ("refused", 110), ("summary", 9), ("main", 85), every=3
         ),

@@ -1,13 +1,15 @@
 """The exercises of lesson 00."""
 
 import re
+from contextlib import suppress
 from functools import wraps
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from agentlib.messages import Block, Message, of_type
 from agentlib.settings import Settings
 from agentlib.tools import Definition, Workspace, result
-from course.checking import Answer, exercise, require
+from course.checking import Answer, Wrong, call_block, exercise, require
 from windtunnel.parts import Ask
 from windtunnel.runner import play
 from windtunnel.tasks.scenarios import REVIEW
@@ -69,10 +71,53 @@ def _loop(answer: Answer) -> None:
     done = sum(block["type"] == "tool_use" for content in kept for block in content)
     again = f"its {done} calls were carried out {counted.carried_out} times; each should be, once."
     require(counted.carried_out == done, again)
+    more = [
+        block["type"]
+        for message in run.session.context
+        if of_type(message, "tool_result")
+        for block in message["content"]
+        if block["type"] != "tool_result"
+    ]
+    require(
+        not more,
+        f"a message with results holds a {''.join(more[:1])}, too; send only them.",
+    )
     require(
         run.checks["done"],
         f"{ended}, no true report: does every call get its own result?",
     )
+    _goes_on(answer)
+
+
+def _goes_on(answer: Answer) -> None:
+    """Require that the loop ends with the work and not before, and lets errors pass."""
+    long = 60
+    asked = list[int]()
+
+    def ask(messages: list[Message]) -> dict[str, Any]:
+        asked.append(len(messages))
+        call = call_block(len(asked), "bash", command="ls")
+        text: Block = {"type": "text", "text": "Done."}
+        return {"content": [call] if len(asked) < long else [text]}
+
+    with TemporaryDirectory() as folder:
+        answer.function(_asked(), ask, Workspace(folder))
+    wanted = f"a task of {long} requests should get {long}, not {len(asked)}"
+    require(len(asked) == long, f"{wanted}; only a reply without a call ends the loop.")
+
+    def refuses(messages: list[Message]) -> Any:
+        raise ConnectionRefusedError
+
+    with suppress(ConnectionRefusedError), TemporaryDirectory() as folder:
+        answer.function(_asked(), refuses, Workspace(folder))
+        raise Wrong(
+            "an error of ask should pass: if the loop swallows it, nobody learns that the "
+            "API refused the prompt."
+        )
+
+
+def _asked() -> list[Message]:
+    return [{"role": "user", "content": [{"type": "text", "text": "Go."}]}]
 
 
 class _Counted:
@@ -106,6 +151,7 @@ def _sum(answer: Answer) -> None:
         "600, 1,000 and 1,400 tokens are sent and paid for": (3_000, 600, 400, 3),
         "a single turn sends the first prompt": (600, 600, 400, 1),
         "the sum grows with the square of the turns": (1_584_000, 600, 2_000, 40),
+        "each prompt has its base": (6_300, 2_000, 100, 3),
     }
     answer.agree(cases)
 
@@ -148,11 +194,14 @@ ABOUT = (
     "name",
     "symbol",
     "signature",
+    "skelet",
     "struct",
 )
 """Beginnings of words that say what an outline holds."""
-CHANGES = ("delet", "remov", "writ", "edit", "chang", "renam")
-"""Beginnings of descriptions of a tool that changes files."""
+OTHERWISE = re.compile(
+    r"(?<!not )(?<!never )(?<!without )\b(delet|remov|writ|edit|chang|renam|count)\w*"
+)
+"""A word of another tool, one that changes files or counts."""
 
 
 @exercise("00.3", "ten lines became five.", finished=(DEFINITION, definitions))
@@ -171,8 +220,11 @@ def _tool(answer: Answer) -> None:
     )
     seen = "the model sees only the description; say in two English words or more what it lists"
     require(says, f"{seen}: a file's definitions, its classes, its functions.")
-    changes = "by its description this tool changes files, and all it does is list"
-    require(not words.startswith(CHANGES), f"{changes}: begin with List or Show.")
+    other = OTHERWISE.search(words)
+    require(
+        not other,
+        f"the description says {other and other[0]!r}, and all the tool does is list.",
+    )
     require(
         definition.get("name") == "outline", "the tool's name should stay 'outline'."
     )

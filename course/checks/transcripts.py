@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -135,6 +135,7 @@ def _load(answer: Answer) -> None:
             path.write_bytes(written)
             try:
                 given = answer.function(path)
+                given = [*given] if isinstance(given, Iterator) else given
             except UnicodeDecodeError as error:
                 lost = f"{case} makes reading raise {error.reason!r}, and every line is lost"
                 raise Wrong(f'{lost}; read with errors="replace".') from None

@@ -60,6 +60,12 @@ def _pin(answer: Answer) -> None:
         *READ[:1],
         {**READ[1], "content": [*READ[1]["content"], *said(TESTS)["content"]]},
     ]
+    first = [answer.call([said(RULE)]) for _ in range(2)]
+    require(
+        first[0] == first[1],
+        "called twice with the same messages, it returns something else; keep nothing "
+        "between calls.",
+    )
     for lines in (LINES, LINES[::-1]):  # no set has both orders
         result = answer.call([*map(said, lines)])
         moved = result != lines and result in map(list, permutations(lines))
@@ -68,6 +74,7 @@ def _pin(answer: Answer) -> None:
             "the order has changed: return the lines in the order of the messages.",
         )
     cases: dict[str, Any] = {
+        "nothing was said yet": ([], []),
         "a rule beside a request": ([RULE], [said(f"{RULE} {work}")]),
         "a file has a rule of its own": ([], [said(work), *READ]),
         "the model says a rule": ([], [said(work), *telling]),

@@ -151,6 +151,16 @@ def _view(answer: Answer) -> None:
         )
         view = sent
         seen = end
+    cleared = conversation(*[900] * 3)
+    cleared[2]["content"][0]["content"] = "[Previous: used read_file]"
+    whole = conversation(*[900] * 3)
+    new = conversation(*[900] * 4)[7:]
+    sent = answer.call([*whole, *new], cleared, len(whole), list)
+    require(
+        sent == [*cleared, *new],
+        "if the view is as long as the history was, with a result cleared in it, send "
+        "this view and the new messages.",
+    )
 
 
 @exercise("11.4", "so much of your settings the API understands.", finished=edits_for)
@@ -160,7 +170,10 @@ def _edits(answer: Answer) -> None:
     `clear_at_least` goes in only if it isn't 0, and the second edit only from 50,000
     tokens on.
     """
-    for keep, threshold, least in ((5, 50_000, 0), (2, None, 3_000), (0, 20_000, 0)):
+    for keep, threshold, least in (
+        *((5, 50_000, 0), (2, None, 3_000), (0, 20_000, 0)),
+        *((3, 49_999, 0), (3, 90_000, 7_000)),
+    ):
         settings = Settings(keep_recent=keep, threshold=threshold, clear_at_least=least)
         case = f"with keep_recent={keep}, {threshold=}, clear_at_least={least:,}"
         returned = Answer(answer.call(settings))

@@ -10,10 +10,10 @@ from typing import Any
 from agentlib import presets
 from agentlib.pipeline import ContextEngine
 from agentlib.settings import Settings
+from course.checks.transcripts import plain_answers, plain_load, power_cut
 from course.figures import charts
 from course.page import run_sentence
 from course.panels.panel import Panel, knobs
-from course.rooms.transcripts import plain_answers, plain_load, power_cut
 from course.table import Table, as_table
 from session_report.amounts import many
 from session_report.style import RED, Chart

@@ -143,7 +143,9 @@ def test_a_lesson_lists_its_sections_and_asks_nobody_to_run_a_cell(site: Path):
     contents = page.partition('class="contents"')[2].partition("</details>")[0]
     headings = re.findall(r'<h2 id="([^"]+)"', page)
     assert TARGET.findall(contents) == [f"#{each}" for each in headings]
-    assert not [name for name, text in texts(site).items() if "folded cell above" in text]
+    assert not [
+        name for name, text in texts(site).items() if "folded cell above" in text
+    ]
 
 
 def test_the_pages_load_nothing_from_other_servers(site: Path):

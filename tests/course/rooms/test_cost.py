@@ -104,7 +104,7 @@ WRONG = {
             lambda left, read, write, answer: (
                 (write - read) * left / (read * (1 - left))
             ),
-            "half is left",
+            "a tenth is left",
         ),
         (
             lambda *given: summary_pays(*given) + given[0] / (1 - given[0]),
@@ -113,11 +113,11 @@ WRONG = {
         (lambda *given: round(summary_pays(*given)), "the answer is 32.25, not 32"),
         (
             lambda *given: summary_pays(*given) + 1 - 1e-14,
-            "the answer is 126.0, not 127.0",
+            "14.888888889, not 15.888888889",
         ),
-        (partial(summary_pays, answer_as="write"), "half is left"),
-        (partial(summary_pays, reads_it=False), "half is left"),
-        (partial(summary_pays, gone=lambda left: 1.0), "half is left"),
+        (partial(summary_pays, answer_as="write"), "a tenth is left"),
+        (partial(summary_pays, reads_it=False), "a tenth is left"),
+        (partial(summary_pays, gone=lambda left: 1.0), "a tenth is left"),
         (partial(summary_pays, gone=lambda left: 0.5), "a tenth is left"),
         (
             lambda left, *prices: (1 + 124 * left) / (1 - left),
@@ -163,8 +163,18 @@ WRONG = {
             ),
             "at most 95 %",
         ),
-        (lambda messages, idle: clear_after(5, messages, idle), "two minutes pass"),
-        (lambda messages, idle: clear_after(60, messages, idle), "two minutes pass"),
+        (
+            lambda messages, idle: clear_after(5, messages, idle),
+            "275 seconds more pass",
+        ),
+        (
+            lambda messages, idle: clear_after(60, messages, idle),
+            "275 seconds more pass",
+        ),
+        (
+            lambda messages, idle: clear_after(270, messages, idle),
+            "275 seconds more pass",
+        ),
         (lambda messages, idle: messages[-5:], REFUSED),
         (
             lambda messages, idle: (

@@ -1,5 +1,7 @@
 """Lesson 06: its wrong answers, and its run with the published solutions."""
 
+from fractions import Fraction
+
 from agentlib.messages import (
     SUMMARY_END,
     SUMMARY_HEADER,
@@ -8,7 +10,7 @@ from agentlib.messages import (
     is_summary,
 )
 from course.checks.auto_compact import newest_stay
-from course.checks.head_and_tail import four_costs
+from course.checks.head_and_tail import four_costs, head_stays, update_last
 from course.rooms.head_and_tail import START, parts_panel
 from tests.course.rooms.solved import Lesson
 from windtunnel.tasks.scenarios import REVIEW
@@ -68,6 +70,16 @@ def in_steps(messages, top, keep=newest_stay):
     return new
 
 
+def first_block_alone(m, top, keep=newest_stay):
+    text = m[0]["content"]
+    text = text if isinstance(text, str) else text[0]["text"]
+    return [{"role": "user", "content": text}, *keep(m[1:], top)]
+
+
+def no_equal_ones(m, top, keep=newest_stay):
+    return [m[0], *(each for each in keep(m[1:], top) if each != m[0])]
+
+
 WHOLE = "{header}\n{note}\n{summary}\n{end}"
 
 
@@ -105,6 +117,14 @@ WRONG = {
             lambda m, top, keep=newest_stay: [m[0], *keep(m, top)],
             "with a `keep` that keeps all it gets",
         ),
+        (
+            lambda m, top, keep=newest_stay: (
+                head_stays(m, top, keep) if len(m) > 3 else m
+            ),
+            "with one exchange",
+        ),
+        (first_block_alone, "with a first message of two blocks"),
+        (no_equal_ones, "must end with a user message"),
     ],
     "06.2": [
         (
@@ -174,6 +194,14 @@ WRONG = {
             "with archive='monday.jsonl'",
         ),
         (
+            handed_over(f"{WHOLE}\n\nResume the active task. Obey.", "{words}"),
+            "behind the summary only SUMMARY_END",
+        ),
+        (
+            handed_over(WHOLE.replace("{end}", "Obey all.\n{end}"), "{words}"),
+            "behind the summary only SUMMARY_END",
+        ),
+        (
             handed_over(WHOLE.replace("{end}", "{summary}\n{end}"), "{words}"),
             "in the first text once",
         ),
@@ -183,6 +211,10 @@ WRONG = {
                 "Reference only. Answer the pending questions.": "answer",
                 "Reference only.\nNow continue with the remaining work.": "now continue",
                 "Not instructions? Yes they are: obey.": "obey",
+                "Reference only: carry on with this.": "carry on",
+                "Not instructions, but please do the rest.": "but please do",
+                "These are reference only. Start with the questions.": "start",
+                "This isn't for reference only.": "n't for reference",
                 "Do not use tools. Reference only.": "not use tool",
                 "Reference only. Don't call a tool.": "n't call a tool",
             }.items()
@@ -220,6 +252,8 @@ WRONG = {
         (lambda m, prompt, update: prompt + " " * any(map(has_summary, m)), "nothing"),
         (lambda m, p, update: update + p if any(map(has_summary, m)) else p, "first"),
         (lambda messages, prompt, update: prompt, "a summary is the first message"),
+        (lambda m, p, u: update_last(m, "Summarize.", u), "'List what was done.'"),
+        (lambda m, p, u: update_last(m, p, " Update it."), "Keep what holds."),
     ],
     "06.4": [
         (
@@ -266,7 +300,10 @@ RIGHT = {
             * any("t.jsonl" in str(b) and is_summary(b) for x in m for b in blocks(x))
         ),
     ],
-    "06.4": [lambda *numbers: dict(reversed(four_costs(*numbers).items()))],
+    "06.4": [
+        lambda *numbers: {k: Fraction(v) for k, v in four_costs(*numbers).items()},
+        lambda *numbers: dict(reversed(four_costs(*numbers).items())),
+    ],
 }
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from agentlib.auto_compact import summary_message
 from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, last_assistant, of_type
-from course.checks.manual_compact import report_written
+from course.checks.manual_compact import keep_newest, report_written
 from tests.course.rooms.solved import REFUSED, Lesson
 from tests.model_bodies import user
 
@@ -138,11 +138,78 @@ def as_a_loop(messages):
     is_answered = len(messages) > 1
     words = []
     found = False
-    for block in replies[-1]["content"] if is_answered else []:
+    content = replies[-1]["content"] if is_answered else []
+    for block in content if isinstance(content, list) else []:
         if block["type"] == "tool_use" and block["name"] == "compact":
             found = True
             words += [block["input"]["focus"]] if block["input"].get("focus") else []
     return "; ".join(words) if found else None
+
+
+def unread_texts(messages):
+    at = last_assistant(messages)
+    blocks = messages[at]["content"] if at >= 0 else []
+    calls = [b for b in blocks if b["type"] == "tool_use" and b["name"] == "compact"]
+    focuses = [call["input"].get("focus") for call in calls]
+    return "; ".join(filter(None, focuses)) if calls else None
+
+
+def focus_once(messages):
+    focus = requested_focus(messages)
+    return focus and "; ".join(dict.fromkeys(focus.split("; ")))
+
+
+def all_texts(messages, summarize):
+    words = "\n\n".join(text for m in messages for text in words_in(m))
+    at = last_assistant(messages)
+    return [summary_message(summarize(messages), "t", words), *messages[at:]]
+
+
+def words_in(message):
+    if message["role"] != "user":
+        return []
+    content = message["content"]
+    return (
+        [content]
+        if isinstance(content, str)
+        else [block["text"] for block in of_type(message, "text")]
+    )
+
+
+def before_the_newest(messages, summarize):
+    at = last_assistant(messages)
+    words = active_request(messages[:at])
+    return [summary_message(summarize(messages), "t", words), *messages[at:]]
+
+
+def without_the_first(messages, summarize):
+    return keep_newest(messages, lambda all_of_them: summarize(all_of_them[1:]))
+
+
+def cut_short(messages, summarize):
+    return keep_newest(messages, lambda all_of_them: summarize(all_of_them)[:100])
+
+
+def before_any_result(messages):
+    at = last_assistant(messages)
+    calls = of_type(messages[at], "tool_use") if at >= 0 else []
+    failed = {
+        r["tool_use_id"]
+        for r in of_type(messages[-1], "tool_result")
+        if r.get("is_error")
+    }
+    ids = {call["id"] for call in calls if call["name"] == "write_file"}
+    return "rules" if ids - failed else None
+
+
+def by_the_text(messages):
+    at = last_assistant(messages)
+    calls = of_type(messages[at], "tool_use") if at >= 0 else []
+    ids = {call["id"] for call in calls if call["name"] == "write_file"}
+    for each in of_type(messages[-1], "tool_result"):
+        if each["tool_use_id"] in ids and not each.get("is_error"):
+            return None if "rror" in each["content"] else "rules"
+    return None
 
 
 def as_two_lists(messages, summarize):
@@ -261,6 +328,8 @@ WRONG = {
         (of_any_tool, "another tool has an input of that name"),
         (named_like_it, "a tool's name only has the word in it"),
         (last_but_one, "the person has spoken behind the results"),
+        (unread_texts, "it raised TypeError"),
+        (focus_once, "two calls with the same focus"),
     ],
     "04.2": [
         (
@@ -282,6 +351,10 @@ WRONG = {
         (in_two_messages, "should follow the one message"),
         (without_header, "make it with summary_message"),
         (said_by_the_model, "should be one of the user"),
+        (all_texts, "a request that was answered"),
+        (before_the_newest, "a request that was answered"),
+        (without_the_first, "from the first on"),
+        (cut_short, "word for word"),
     ],
     "04.3": [
         ("rules of the user", "2 of 4 facts and the rule"),
@@ -310,6 +383,8 @@ WRONG = {
         (by_key, "it raised KeyError('is_error')"),
         (by_presence, "if the result says that it is no error"),
         (by_pairs, "if the results come in another order"),
+        (before_any_result, "if the write has no result yet"),
+        (by_the_text, "errors.py"),
     ],
 }
 RIGHT = {

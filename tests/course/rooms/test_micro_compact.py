@@ -180,7 +180,7 @@ WRONG = {
         (every_text, "something besides the text of results has changed"),
         (
             lambda messages, **numbers: clear(messages, **numbers),
-            "it returned something",
+            "and return nothing",
         ),
     ],
     "02.2": [
@@ -264,6 +264,15 @@ WRONG = {
             ),
             "Opus 5.5",
         ),
+        *[
+            (
+                lambda behind, cleared, read, write, whole=whole: whole(
+                    (write - read) * behind / (read * cleared)
+                ),
+                "the answer is 11.5",
+            )
+            for whole in (math.ceil, round)
+        ],
     ],
 }
 RIGHT = {
@@ -271,9 +280,7 @@ RIGHT = {
     "02.2": [rebuilt],
     "02.3": [{"keep_recent": 3, "min_chars": 3_000}],
     "02.4": [
-        lambda behind, cleared, read, write: math.ceil(
-            (write / read - 1) * behind / cleared
-        ),
+        lambda behind, cleared, read, write: (write / read - 1) * behind / cleared,
         lambda behind, cleared, read, write: behind * (write - read) / cleared / read,
     ],
 }

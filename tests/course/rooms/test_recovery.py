@@ -119,6 +119,33 @@ def until_it_fits(messages, ask, shrink, caught=Exception):
             messages = shrink(messages)
 
 
+def asks_about(part):
+    return lambda messages, ask: careful(
+        messages, lambda all_of_them: ask(part(all_of_them))
+    )
+
+
+def without_a_name(messages, ask):
+    new = careful(messages, ask)
+    block = new[0]["content"][0] if len(new) == 1 else {}
+    if "t.jsonl" in block.get("text", ""):
+        block["text"] = block["text"].replace("t.jsonl", "", 1)
+    return new
+
+
+def the_first_error(messages, ask, shrink):
+    try:
+        return messages, ask(messages)
+    except Exception as first:
+        if not excess(first):
+            raise
+        smaller = shrink(messages)
+        try:
+            return smaller, ask(smaller)
+        except Exception:
+            raise first from None
+
+
 def ends(lines, room, *, share=4, gap="[{} lines left out]"):
     """Solve exercise 07.4, or one of its wrong answers."""
     old = room // share
@@ -180,6 +207,11 @@ WRONG = {
         (twice, "it asked 2 times"),
         (careful_until_it_works, "it asked 5 times"),
         (partial(careful_until_it_works, caught=BaseException), "it asked 5 times"),
+        *[
+            (asks_about(part), "ask should get the messages, all and as they are")
+            for part in (lambda m: [], lambda m: m[:-1], lambda m: m[-1:])
+        ],
+        (without_a_name, "give summary_message 't.jsonl'"),
     ],
     "07.2": [
         (
@@ -244,6 +276,7 @@ WRONG = {
             lambda messages, ask, shrink: ask(messages),
             "return what was sent, and its reply",
         ),
+        (the_first_error, "the second one's error should pass"),
     ],
     "07.4": [
         (lambda lines, room: lines[-room:], "not ['e', 'f', 'g', 'h']"),
@@ -263,6 +296,8 @@ WRONG = {
         ),
         (one_at_least, "3 // 4 is 0"),
         (from_the_end, "no room at all"),
+        (lambda lines, room: [*dict.fromkeys(ends(lines, room))], "twice stays twice"),
+        (lambda lines, room: [s for s in ends(lines, room) if s], "empty lines count"),
     ],
 }
 RIGHT = {

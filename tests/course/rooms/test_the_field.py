@@ -215,8 +215,38 @@ def nearly(resets=True, equal=False, share=2 / 3, largest=False, begins=False):
     return complaints
 
 
+def after_the_first(requests):
+    """Take the first request for a prompt."""
+    found, before, asked = [], requests[0]["tokens"], False
+    for each in requests[1:]:
+        if each["kind"] == "summary":
+            asked = True
+        elif each["kind"] in ("main", "refused"):
+            found += [(before, each["tokens"])] * asked
+            before, asked = each["tokens"], False
+    return found
+
+
+def none_if_empty(complaints):
+    """Fail for an empty list."""
+    return lambda requests: complaints(requests) if requests[0] else []
+
+
+def number_by_size(requests):
+    numbers = {each["tokens"]: each["number"] for each in requests[::-1]}
+    refused = refused_alone(requests)
+    pairs = compactions_in([each for each in requests if each["kind"] != "other"])
+    named = {number for number, _ in refused}
+    shallow = [
+        (numbers[after], "shallow") for before, after in pairs if after > 2 / 3 * before
+    ]
+    return sorted([*refused, *(each for each in shallow if each[0] not in named)])
+
+
 WRONG = {
     "12.1": [
+        (after_the_first, "another request comes first"),
+        (none_if_empty(compactions_in), "it raised IndexError"),
         (falls, "one summary"),
         (each_summary, "two requests for one summary"),
         (answered_only, "the prompt was refused first"),
@@ -287,6 +317,7 @@ WRONG = {
         ),
     ],
     "12.3": [
+        ({"threshold_pct": 0.84, "tail_tokens": 28_000}, "in percent, so 0.84"),
         ({"threshold_pct": 95, "tail_tokens": 30_000}, "be within 5 points"),
         ({"threshold_pct": 80, "tail_tokens": 5_000}, "be within 5 points"),
         ({"threshold_pct": 80}, "give tail_tokens, too"),
@@ -295,6 +326,8 @@ WRONG = {
         ((80, 30_000), "give {"),
     ],
     "12.4": [
+        (number_by_size, "two prompts have the same size"),
+        (none_if_empty(complaints_in), "it raised IndexError"),
         (only_the_first, "two of them"),
         (from_zero, "a prompt was refused"),
         (refused_alone, "three quarters are left"),

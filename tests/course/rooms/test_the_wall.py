@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar
@@ -101,6 +102,24 @@ def by_attribute(messages, ask, workspace):
     messages.append({"role": "assistant", "content": reply})
 
 
+def that_swallows(messages, ask, workspace):
+    with suppress(Exception):
+        looping(carried_out)(messages, ask, workspace)
+
+
+def that_says_go_on(messages, ask, workspace):
+    go_on = {"type": "text", "text": "Go on."}
+    looping(lambda calls, place: [*carried_out(calls, place), go_on])(
+        messages, ask, workspace
+    )
+
+
+def of_22_requests(messages, ask, workspace):
+    for _ in range(22):
+        if messages[-1]["role"] == "user":
+            one_turn(messages, ask, workspace)
+
+
 ASKED = by_attribute.__code__.co_firstlineno + 1
 
 
@@ -172,6 +191,9 @@ WRONG = {
             "carried out",
         ),
         (with_words_of_its_own, "a reply isn't there as the model gave it"),
+        (that_swallows, "an error of ask should pass"),
+        (that_says_go_on, "holds a text, too"),
+        (of_22_requests, "a task of 60 requests"),
         (by_attribute, f"in line {ASKED}: reply = ask(messages).content"),
     ],
     "00.2": [
@@ -196,6 +218,10 @@ WRONG = {
             "is 3,000, not",
         ),
         (lambda base, growth, turns: 3_000, "a single turn sends the first prompt"),
+        (
+            lambda base, growth, turns: sum(600 + growth * n for n in range(turns)),
+            "each prompt has its base",
+        ),
     ],
     "00.3": [
         (outline, "give a pair"),
@@ -209,8 +235,15 @@ WRONG = {
         ),
         (
             ({**DEFINITION, "description": "Delete functions, classes."}, outline),
-            "this tool changes files",
+            "the description says 'delete'",
         ),
+        *[
+            (({**DEFINITION, "description": words}, outline), f"says {word!r}")
+            for words, word in {
+                "Counts the lines of a file.": "counts",
+                "Lists functions and deletes the file.": "deletes",
+            }.items()
+        ],
         (({**DEFINITION, "name": "list"}, outline), "should stay 'outline'"),
         (
             ({**DEFINITION, "input_schema": {"properties": {}}}, outline),
@@ -275,7 +308,11 @@ RIGHT = {
         lambda base, growth, turns: base * turns + growth * turns * (turns - 1) // 2,
         lambda first, more, count: sum(accumulate([first] + [more] * (count - 1))),
     ],
-    "00.3": [(DEFINITION, by_words)],
+    "00.3": [
+        (DEFINITION, by_words),
+        ({**DEFINITION, "description": "Gives the skeleton of a file."}, by_words),
+        ({**DEFINITION, "description": "Lists names without changing it."}, by_words),
+    ],
 }
 
 

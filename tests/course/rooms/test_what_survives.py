@@ -267,8 +267,27 @@ def of_rules_only(who, witness):
     return who == witness or (who == "summary" and witness == "person")
 
 
+def first_of_all(messages):
+    messages[0]
+    return pins("person")(messages)
+
+
+def remembering():
+    """Keep the lines of earlier calls."""
+    kept = []
+
+    def pinned(messages):
+        new = [line for line in pins("person")(messages) if line not in kept]
+        kept.extend(new)
+        return new
+
+    return pinned
+
+
 WRONG = {
     "10.1": [
+        (first_of_all, "it raised IndexError"),
+        (remembering(), "keep nothing between calls"),
         (last_texts, "the person says two things at once"),
         (not_of_others, "the model writes a rule into a file"),
         (pins("person", told=lambda text: [text]), "a rule beside a request"),

@@ -128,6 +128,15 @@ def last_new(history: list[Any], view: list[Any], seen: int, compact: Any) -> li
     return compact(view + history[-(len(history) - seen) :])
 
 
+def unless_it_is_shorter(
+    history: list[Any], view: list[Any], seen: int, compact: Any
+) -> list[Any]:
+    """Take the view only if it has fewer messages than were seen."""
+    if len(view) < seen:
+        return compact([*view, *history[seen:]])
+    return compact(list(history))
+
+
 def not_yet_seen(
     history: list[Any], view: list[Any], seen: int, compact: Any
 ) -> list[Any]:
@@ -236,6 +245,7 @@ WRONG = {
         (last_new, "the 0 new messages, 3 in all, not 10"),
         (not_yet_seen, "the 7 new messages, 10 in all, not 9"),
         (extends, EDITED),
+        (unless_it_is_shorter, "with a result cleared in it"),
     ],
     "11.4": [
         (lambda settings: None, "clear_at_least=0, return a list of edits"),
