@@ -348,7 +348,8 @@ def hump_row(keep_recent: int, seed: int) -> dict[str, Any]:
     )
     done = run.checks["done"]
     spent = round(run.dollars(MODEL), 4)
-    numbers = {"turns": run.turns, "dollars": spent, "done": done}
+    kept = {name: run.checks[name] for name in ("rule kept", "facts", "described")}
+    numbers = {"turns": run.turns, "dollars": spent, "done": done, **kept}
     return {"keep_recent": keep_recent, "seed": seed, **numbers}
 
 

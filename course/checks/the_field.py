@@ -254,7 +254,7 @@ def complaints_in(requests: Sequence[Request]) -> list[tuple[int, str]]:
 
 @exercise("12.4", "each with the number of its request.", finished=complaints_in)
 def _complains(answer: Answer) -> None:
-    """Find compactions as in 12.1, and take request["number"] of the prompt after each.
+    """Go through the requests as in 12.1, and note request["number"] of a prompt at once.
 
     A prompt after a summary is shallow if it has more than two thirds of the prompt
     before. One that was refused is "refused" and nothing else.

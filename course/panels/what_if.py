@@ -50,6 +50,10 @@ WINDOW = 32_000
 START = "default"
 NEVER = "never"
 SHOWN_TRIALS = 6
+"""The newest trials that a picture joins by a line."""
+DOTS = 12
+"""The newest trials that a picture shows beside the cheapest. With more it is slow, and
+their labels lie on one another."""
 PRESETS = {**presets.ALL, "course start": Settings()}
 del PRESETS["learn-claude-code-ts"]  # its dot would hide its twin's
 KEPT_PICTURES = 100
@@ -321,8 +325,10 @@ class WhatIf(Panel):
     def _drawn(
         self, now: str, preset: str, tried: Mapping[str, Trial], model: str
     ) -> bytes:
+        best = cheapest({**self.presets, **tried}, model, now)
+        shown = {*[*tried][-DOTS:], best, now}
+        tried = {name: each for name, each in tried.items() if name in shown}
         trials = {**self.presets, **tried}
-        best = cheapest(trials, model, now)
         title = f"Cheapest that loses nothing: {_least(trials, model, now)}"
         labels = {"": "", **{name: _label(name) for name in trials}}
         labels[now] = shorten(now, 36, placeholder=" …")

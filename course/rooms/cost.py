@@ -258,6 +258,16 @@ def turns_at(one: DataFrame, other: DataFrame) -> int | str:
     )
 
 
+def repeats_save(one: DataFrame, other: DataFrame) -> str:
+    """Say whether the first policy saves more against the other at a high ratio, or
+    less."""
+    low, high = (
+        at_ratio(one, n)["dollars"].sum() / at_ratio(other, n)["dollars"].sum()
+        for n in (RATIOS[0], RATIOS[-1])
+    )
+    return "more" if high < low else "less"
+
+
 def ratio_panel(tables: Mapping[str, DataFrame]) -> Panel:
     """Show all policies at any ratio of writing to reading. The first is what they are
     shares of.

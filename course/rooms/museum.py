@@ -13,7 +13,7 @@ from session_report.style import wrapped
 
 PLAN = {
     "Counted wrong or never": {
-        "Nobody counts the system prompt": "stopped",
+        "Four characters a token": "stopped",
         "It didn't help, so once more": "expensive",
         "A breaker that never counts": "expensive",
     },

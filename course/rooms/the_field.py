@@ -126,7 +126,7 @@ def complained(
             "first at": first[0] if first else math.nan,
         }
     words = (
-        "Sums of five seeds. `first at` is the server's number of a request of seed 1. "
+        "Sums of five runs. `first at` is the server's number of a request of the first run. "
         "Claude Code's refusals are by our "
         "server, which doesn't accept a thinking block after a compaction."
     )

@@ -63,7 +63,7 @@ def fewer(n: int, factor: float = 1) -> Callable[[str, str], bool]:
 
 
 HOLDS: dict[str, Callable[[str, str], bool]] = {
-    "Nobody counts the system prompt": says("prompt is too long", "done True"),
+    "Four characters a token": says("prompt is too long", "done True"),
     "It didn't help, so once more": fewer(1, 2),
     "A breaker that never counts": fewer(1, 1.3),
     "Only 80,000 characters": lambda wrong, right: (
@@ -115,7 +115,9 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "The first of two places": says(
         "False # in tests DEBUG = True # on the server", "more than once"
     ),
-    "A list of forbidden words": says("left: 0 echo sudoku: refused", "files left: 1"),
+    "A list of forbidden words": says(
+        "left: 0 echo sudoku: refused", "left: 1 echo sudoku: runs"
+    ),
     "Cut without a word": says("line 5110", "more; continue with offset="),
 }
 
