@@ -89,7 +89,7 @@ HOLDS: dict[str, Callable[[str, str], bool]] = {
     "Keep zero keeps everything": says("prompt is too long", "done True"),
     "A tail without its call": says("0 messages 400 ", "begins with a tool_use"),
     "Everything since the last request": says(
-        "no summary: prompt is too long", "done True"
+        "the wall: prompt is too long", "done True"
     ),
     "The assistant has the last word": says("prefill", "done True"),
     "The summary is left out": says("I see no request.", "I wrote REPORT.md: 19"),
