@@ -1,6 +1,8 @@
 """What recorded sessions cost and lost, and what other settings would have cost (lesson 09).
 
     load, files     read a session file of Claude Code, another agent or ours, and find them
+    keep            put the person's words back after a compaction: `agentlib-keep`
+    speakers        who speaks in a line of a session's file
     formats         what each program's lines mean, a module each
     kept            what each compaction kept, by kind
     playback        `replay` a session under other settings, and its `table`

@@ -77,6 +77,7 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
         session = gathered.session(path.stem.removesuffix(".jsonl"), reader.about)
     except BROKEN as error:
         raise ValueError(f"{path} can't be read: {error}") from error
+    session.about.program = form.name
     session.about.project = session.about.project or form.project(path)
     session.about.kind = session.about.kind or form.kind(path)
     for aside in session.asides:
