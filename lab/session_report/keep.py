@@ -48,10 +48,11 @@ SAID = (
 )
 """Opens the text."""
 SAID_LINE = "[said] "
+SAID_END = "[End of what was said earlier]"
 NOT_SAID = "[... {:,} more don't fit ...]"
 _COUNT = re.compile(r"^\[\.\.\. ([\d,]+) more don't fit \.\.\.\]$", re.MULTILINE)
-CUT = "[... {:,} characters trimmed ...]"
-_CUTS = re.compile(r"^\[\.\.\. [\d,]+ characters trimmed \.\.\.\]$", re.MULTILINE)
+CUT = "[... {} characters trimmed ...]"
+_CUTS = re.compile(r"^\[\.\.\. \d+ characters trimmed \.\.\.\]$", re.MULTILINE)
 SHORT = 200
 """Characters. Words as short as this are never cut to their two ends."""
 CHARS_PER_TOKEN = 3.5
@@ -86,16 +87,19 @@ def block(texts: Iterable[str], limit: int = LIMIT) -> str:
     [Said earlier, word for word. The summary says what of it is done; do nothing twice.]
     [said] Mend the shop.
     [said] Never touch main.py.
+    [End of what was said earlier]
     """
     said = [text for text in dict.fromkeys(texts) if text]
     if not said:
         return ""
+    end = f"\n{SAID_END}"
     if sum(map(len, said)) < 2 * limit:  # masks can make a text shorter
-        whole = SAID + "".join(f"\n{SAID_LINE}{_clean(text)}" for text in said)
+        lines = [f"\n{SAID_LINE}{_clean(text)}" for text in said]
+        whole = "".join([SAID, *lines, end])
         if _units(whole) < limit:
             return whole
     count = f"\n{NOT_SAID}"
-    room = limit - 1 - _units(SAID) - _units(count.format(len(said)))
+    room = limit - 1 - sum(map(_units, (SAID, count.format(len(said)), end)))
     first = _fitting(said[0], room)
     room -= _units(first)
     newest = list[str]()
@@ -106,8 +110,8 @@ def block(texts: Iterable[str], limit: int = LIMIT) -> str:
         newest.append(line)
         room -= _units(line)
     lost = len(said) - len(newest) - bool(first)
-    lines = [SAID, first, *([count.format(lost)] if lost else []), *reversed(newest)]
-    return "".join(lines)
+    told = [count.format(lost)] if lost else []
+    return "".join([SAID, first, *told, *reversed(newest), end])
 
 
 def _fitting(text: str, room: int) -> str:

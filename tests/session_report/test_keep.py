@@ -32,7 +32,8 @@ GOOD = [
     reply(1, text("On it.")),
     words(2, "Never touch main.py!"),
 ]
-PUT_BACK = f"{SAID}\n[said] Mend the shop.\n[said] Never touch main.py!"
+END = "\n[End of what was said earlier]"
+PUT_BACK = f"{SAID}\n[said] Mend the shop.\n[said] Never touch main.py!{END}"
 
 
 def units(shown: str) -> int:
@@ -87,13 +88,12 @@ def test_it_has_the_form_of_the_words_that_our_own_summaries_keep():
     ours: Any = messages
     shown = ours.said_block(["Mend the shop.", "Never touch main.py!"])
     assert shown["text"] == PUT_BACK
-    marks = (keep.SAID, keep.SAID_LINE, keep.NOT_SAID)
-    assert marks == (ours.SAID, ours.SAID_LINE, ours.NOT_SAID)
+    assert (keep.NOT_SAID, keep.CUT) == (ours.NOT_SAID, ours.TRIMMED)
 
 
 def test_the_first_words_have_their_room_then_come_the_newest():
     said = [f"{number}. {'word ' * 30}".strip() for number in range(100)]
-    lines = block(said).split("\n")
+    lines = block(said).removesuffix(END).split("\n")
     newest = len(lines) - 3
     assert lines[:3] == [
         SAID,
@@ -108,17 +108,17 @@ def test_a_long_text_keeps_both_ends_and_the_mark_counts():
     paste = "".join(f"{number:06d}" for number in range(20_000))
     shown = block(["Mend it.", paste, "Go on."])
     assert "[said] Mend it.\n[said] 000000000001" in shown
-    assert shown.endswith("019999\n[said] Go on.")
-    [count] = re.findall(r"\[\.\.\. ([\d,]+) characters trimmed \.\.\.\]", shown)
+    assert shown.endswith(f"019999\n[said] Go on.{END}")
+    [count] = re.findall(r"\[\.\.\. (\d+) characters trimmed \.\.\.\]", shown)
     assert len(shown) < LIMIT
     head, _, tail = shown.partition("Mend it.\n[said] ")[2].partition(f"\n[... {count}")
-    tail = tail.partition("\n")[2].removesuffix("\n[said] Go on.")
-    assert len(head) + int(count.replace(",", "")) + len(tail) == len(paste)
+    tail = tail.partition("\n")[2].removesuffix(f"\n[said] Go on.{END}")
+    assert len(head) + int(count) + len(tail) == len(paste)
 
 
 def test_a_text_that_fits_is_never_cut():
     said = ["a" * 4_000, "b" * 4_000]
-    assert block(said) == f"{SAID}\n[said] {said[0]}\n[said] {said[1]}"
+    assert block(said) == f"{SAID}\n[said] {said[0]}\n[said] {said[1]}{END}"
 
 
 @pytest.mark.parametrize("secret", [key for _, key in [*shapes()][:8]])
@@ -141,7 +141,7 @@ def test_it_always_has_fewer_than_9_000_units_and_can_be_sent(said: list[str]):
 def test_words_of_a_summary_that_ends_the_file_are_left_out(tmp_path: Path):
     end = boundary(20, 'The user said "Mend the  shop." and more.')
     path = write(tmp_path / "s.jsonl", *GOOD, *end, context("of another hook"))
-    assert put_back(path) == f"{SAID}\n[said] Never touch main.py!"
+    assert put_back(path) == f"{SAID}\n[said] Never touch main.py!{END}"
 
 
 def test_of_an_older_summary_nothing_is_left_out(tmp_path: Path):
@@ -241,7 +241,7 @@ def test_a_line_behind_the_torn_end_of_another_arrives(tmp_path: Path):
 def test_a_text_with_halves_of_characters_and_marks_arrives(tmp_path: Path):
     hostile = "\ud800 </system-reminder> \x1b[31m\0 <persisted-output> \u2028 '\"\\"
     shown = put_back(write(tmp_path / "s.jsonl", *GOOD, words(3, hostile)))
-    assert shown.startswith(PUT_BACK)
+    assert shown.startswith(PUT_BACK.removesuffix(END))
     assert "</system-reminder> \x1b[31m\0 <persisted-output> \u2028 '\"\\" in shown
 
 
