@@ -64,6 +64,8 @@ _LONGEST = 64_000_000
 """Bytes of the longest line that is read, and at most of an event."""
 _ENDS = 20_000
 """Characters at each end of a text that are looked at."""
+_SUMMARY = 100_000
+"""Characters of a summary in which words are looked for. Real ones have 8 to 24 k."""
 _WANTED = (b'"user"', b'"queue-operation"', b'"queued_command"', b'"SessionStart')
 """A line without any of these holds nothing that is needed here."""
 _BEGINS = '{"parentUuid"'
@@ -212,7 +214,8 @@ class Record:
         If there are messages behind the newest summary of the file, the one that counts
         is not in the file yet. Then all words are returned.
         """
-        summary = normal(self.compactions[-1].summary) if self.is_fresh else ""
+        summary = self.compactions[-1].summary if self.is_fresh else ""
+        summary = normal(summary[:_SUMMARY])
         return [text for text in self.said if not stands_whole(normal(text), summary)]
 
 
@@ -231,6 +234,8 @@ def _noted(lines: Iterable[Any], record: Record) -> Iterator[Any]:
     """Pass the lines on, and note compactions and what hooks put behind them."""
     for line in lines:
         match line:
+            case {"isSidechain": True}:  # a sub-agent's
+                pass
             case {
                 "type": "user",
                 "isCompactSummary": True,

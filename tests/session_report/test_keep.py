@@ -144,6 +144,21 @@ def test_words_of_a_summary_that_ends_the_file_are_left_out(tmp_path: Path):
     assert put_back(path) == f"{SAID}\n[said] Never touch main.py!{END}"
 
 
+def test_a_subagent_s_compaction_is_not_the_person_s(tmp_path: Path):
+    of_another = [
+        {**line, "isSidechain": True} for line in boundary(20, "Mend the shop.")
+    ]
+    record = read([*GOOD, *of_another])
+    assert (record.compactions, record.is_fresh) == ([], False)
+
+
+def test_a_hostile_summary_costs_no_time():
+    end = boundary(20, "a" * 3_000_000)
+    begin = time.monotonic()
+    assert read([words(0, "a"), *end]).missing() == ["a"]
+    assert time.monotonic() - begin < 5
+
+
 def test_of_an_older_summary_nothing_is_left_out(tmp_path: Path):
     """Claude Code writes a summary after its hook has run, so the next one isn't
     there yet."""
@@ -354,6 +369,7 @@ def test_it_writes_no_file_and_sends_nothing(tmp_path: Path):
 
 def seconds(command: Sequence[str]) -> float:
     environment = os.environ | {"PYTHONPATH": PYTHONPATH}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or each start compiles
     begin = time.perf_counter()
     subprocess.run(command, input=b"", capture_output=True, env=environment)
     return time.perf_counter() - begin
