@@ -125,6 +125,8 @@ def test_the_scripts_are_those_of_the_package():
     root = Path(__file__).parent.parent
     text = (root / "pyproject.toml").read_text(encoding="utf-8")
     scripts = tomllib.loads(text)["project"]["scripts"]
+    # It has no options, and has to start without click.
+    assert scripts.pop("agentlib-keep") == "session_report.keep:main"
     assert {script: f"{STARTS_OF[script]}.__main__" for script in scripts} == {
         script: target.partition(":")[0] for script, target in scripts.items()
     }

@@ -139,6 +139,11 @@ PROMISES = {
         session_report/test_session_report::keys_are_masked_with_and_without_texts
         session_report/test_session_report::without_texts_no_word_of_a_session_comes_out
         test_keys::what_leaves_the_history_has_no_key_in_it""",
+    "`agentlib-keep` writes no file": """
+        session_report/test_keep::it_writes_no_file_and_sends_nothing
+        session_report/test_keep::it_always_has_fewer_than_9_000_units_and_can_be_sent
+        session_report/test_keep::keys_are_masked
+        session_report/test_keep::of_a_broken_event_it_says_one_line_and_exits_with_0""",
 }
 """How a promise begins -> the tests that hold it."""
 

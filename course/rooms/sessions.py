@@ -14,12 +14,13 @@ from pandas import DataFrame
 
 from agentlib.api.spending import PRICED_AS
 from agentlib.estimation import prompt_tokens
-from agentlib.messages import Message
+from agentlib.messages import Message, blocks
 from agentlib.session import file as session_file
 from agentlib.transcripts import Session
 from course.checks.sessions import COMPACTS as COMPACTS
 from course.checks.sessions import ROOM as ROOM
 from course.figures import charts
+from session_report import keep, kept
 from session_report.need import named_blocks, said
 from session_report.one import compactions
 from session_report.style import GREY, RED, Chart
@@ -60,6 +61,10 @@ def as_claude_code(session: Session, file: Path) -> str:
         line.pop(session_file.SUM)
         if line["type"] == "assistant":
             line["message"]["model"] = PRICED_AS
+        if line.get("isCompactSummary"):  # there the person's words don't stay
+            texts = blocks(line["message"])
+            own = [text for text in texts if not text["text"].startswith(keep.SAID)]
+            line["message"]["content"] = own
         lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     file.write_text("".join(lines), encoding="utf-8")
     return ""
@@ -98,6 +103,37 @@ def claude_code_run() -> SimpleNamespace:
     """
     text = STORED.read_text(encoding="utf-8")
     return json.loads(text, object_hook=lambda part: SimpleNamespace(**part))
+
+
+def through_the_hook(file: Path) -> DataFrame:
+    """Put a sample with a compaction through `agentlib-keep`, and count which messages
+    of the person stand in the context after it, without the hook and with it.
+
+    The hook gets the lines before the compaction, as it does in Claude Code. Its text
+    is noted behind the summary, in a copy of the sample, and the copy is measured.
+    """
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    kinds = [json.loads(line) for line in lines]
+    boundary = [line.get("subtype") for line in kinds].index(session_file.COMPACT)
+    summary = [bool(line.get("isCompactSummary")) for line in kinds].index(True)
+    copy = file.with_name("hooked.jsonl")
+    copy.write_text("".join(lines[:boundary]), encoding="utf-8")
+    output = json.loads(
+        keep.answer(json.dumps({"transcript_path": str(copy)}).encode())
+    )
+    text = output["hookSpecificOutput"]["additionalContext"]
+    note = {"type": "hook_additional_context", "hookEvent": "SessionStart"}
+    line = {"type": "attachment", "attachment": {**note, "content": [text]}}
+    lines.insert(summary + 1, f"{json.dumps(line)}\n")
+    copy.write_text("".join(lines), encoding="utf-8")
+    [measured] = kept.measured(copy)
+    counts = [measured.kept[kept.MESSAGES], measured.with_hooks[kept.MESSAGES]]
+    rows = {
+        "your messages": [len(flags) for flags in counts],
+        "kept whole": [sum(flags) for flags in counts],
+        "added": [0, keep.tokens(text)],
+    }
+    return DataFrame(rows, index=["without the hook", "with the hook"])
 
 
 def told(messages: Sequence[Message]) -> str:

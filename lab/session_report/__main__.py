@@ -189,6 +189,8 @@ def _print_kept(paths: Sequence[Path], given: dict[str, Any]) -> None:
         click.echo(json.dumps({"version": report.VERSION, "kept": table}, indent=1))
         return
     click.echo(kept.as_markdown(table))
+    if line := kept.advice([*found.values()]):
+        click.echo(f"\n{line}")
     click.echo(f"\n{kept.__doc__}")
     if unread:
         click.echo(f"Not read: {len(unread)} files.", err=True)

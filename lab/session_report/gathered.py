@@ -15,7 +15,6 @@ branch. Its messages stay in the context here, and the usages of its responses h
 number of that "branch".
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -45,6 +44,8 @@ from agentlib.session.mending import MISSING
 from agentlib.transcripts import Session
 from session_report.formats import About
 from session_report.formats.claude_code import is_message
+from session_report.keep import texts_of_hooks
+from session_report.speakers import is_command, is_programs, said
 from session_report.usages import calls_of
 
 _NEEDED = ("message", "compactMetadata", "microcompactMetadata", "costUSD", "isMeta")
@@ -52,11 +53,6 @@ _MARKS = (file.COMPACT, file.MICRO)
 _END_OF_TIME = 32_503_680_000.0
 """The year 3000. A later time is a mistake, and few calendars know it."""
 _NO_SUMMARY = "[a summary that is not in the file]"
-_PROGRAMS = re.compile(
-    r"\s*(?:<(?:command-|local-command-|bash-|task-notification|system-reminder)"
-    r"|\[Request interrupted|Caveat:|Stop hook feedback|# AGENTS\.md instructions"
-    r"|Implement the following plan|\[a message that is not in the file\])"
-)
 _WRITTEN = ("text", "thinking", "redacted_thinking", "tool_use", "server_tool_use")
 """Blocks that the model writes itself. Results of the server's tools, an advisor's
 words among them, come from elsewhere."""
@@ -85,6 +81,9 @@ class Recorded(Session):
     queued: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     """Words that the person typed while the agent worked, with the length of the
     history then."""
+    hooked: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """Texts that hooks put into the context at its beginning, with the number of
+    compactions before. Claude Code alone has them."""
 
 
 # -- which lines belong together -------------------------------------------------------
@@ -229,12 +228,16 @@ class Gathered:
             event = self._events.setdefault(key, _Event(kind=kind, name=uuid, at=begin))
             event.uuids.add(uuid)
             needed = {key: line[key] for key in _NEEDED if line.get(key) is not None}
+            if kind == "words" and not said(line):
+                needed["isMeta"] = True  # somebody else speaks
             event.lines += [needed] if needed not in event.lines else []
             event.request = event.request or str(line.get("requestId") or "")
             self._words += kind == "words" and _is_said(line)
             event.after = self._words
         elif line.get("type") == "queue-operation":
             self._queue(line, uuid, at)
+        elif is_new and line.get("type") == "attachment":
+            self._attach(line, uuid, at)
         self._seen.add(uuid)
         self._newest = max(self._newest, at)
 
@@ -316,11 +319,21 @@ class Gathered:
             case {"operation": "popAll"}:
                 self._pending = []
             case {"operation": "remove" | "dequeue"} if self._pending:
-                event = _Event(kind="queued", name=self._pending.pop(0), at=at)
-                self._events[f"{name}/queued/{len(self._queued)}"] = event
-                self._queued.append(event)
+                text = self._pending.pop(0)
+                if not is_command(text):
+                    event = _Event(kind="queued", name=text, at=at)
+                    self._events[f"{name}/queued/{len(self._queued)}"] = event
+                    self._queued.append(event)
             case _:
                 pass
+
+    def _attach(self, line: Line, name: str, at: float) -> None:
+        """Note the texts of hooks, and words that the agent got while it worked."""
+        for number, text in enumerate(texts_of_hooks(line)):
+            key = f"{name}/hook/{number}"
+            self._events[key] = _Event(kind="hook", name=text, at=at)
+        if text := said(line):
+            self._events[f"{name}/queued"] = _Event(kind="queued", name=text, at=at)
 
     def _begins(self, line: Line, key: str) -> bool:
         """Return whether words begin a conversation with an empty context: from a new
@@ -396,15 +409,6 @@ def _is_message(message: Any) -> bool:
     return isinstance(content, str | list) and all(
         map(_is_block, blocks({"content": content}))
     )
-
-
-def is_programs(text: str) -> bool:
-    """Return whether a program put a text where the person's words stand.
-
-    >>> is_programs("<task-notification>Done.</task-notification>"), is_programs("Go.")
-    (True, False)
-    """
-    return bool(_PROGRAMS.match(text))
 
 
 def _is_said(line: Line) -> bool:
@@ -484,6 +488,9 @@ def _our_lines(
     match event.kind:
         case "queued":
             session.queued.append((len(session.history), event.name))
+            return []
+        case "hook":
+            session.hooked.append((len(session.compactions), event.name))
             return []
         case "response" if event.lines[0]["message"].get("unsent"):
             session.requests.append(_unsent(event, session))

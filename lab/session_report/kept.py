@@ -22,7 +22,8 @@ The rules are small enough to check by hand:
   piece between "..." stands somewhere in the file before, letters and digits compared.
 
 Source: measured on 54 compactions of 44 public sessions of Claude Code.
-`agentlib-sessions --kept FOLDER` makes such a table of other files.
+`agentlib-sessions --kept FOLDER` makes such a table of other files. Its column "with
+hooks" also counts what hooks put beside a summary.
 """
 
 import json
@@ -41,9 +42,11 @@ from agentlib.messages import PUT_BACK, Message, blocks, result_text
 from agentlib.session.file import CompactionRecord
 from agentlib.transcripts import Session
 from session_report import load
-from session_report.gathered import Recorded, is_programs
+from session_report.gathered import Recorded
+from session_report.keep import normal, stands_whole
 from session_report.need import named_blocks
 from session_report.one import Row
+from session_report.speakers import typed
 from session_report.tools import files_of, kind_of
 
 MESSAGES = "your messages"
@@ -72,15 +75,11 @@ KINDS = (
     EARLIER_RULES,
     QUOTES,
 )
+CLAUDE_CODE = "Claude Code"
 RULES_AT_END = "your rules, at the last compaction"
 _LENGTHS = {"under 40": 40, "of 40 to 199": 200, "of 200 to 999": 1_000}
 _LONGER = "of 1,000 or more"
 
-_TAGS = re.compile(
-    r"<(system-reminder|ide_\w+|user-prompt-submit-hook|environment_context"
-    r"|user_instructions)>.*?</\1>|\[Image[^\]]*\]",
-    re.DOTALL,
-)
 _RULE = re.compile(
     r"\b(?:do not|don'?t|never|always|must|only|instead|should not|shouldn'?t"
     r"|no longer|avoid|make sure)\b|不要|别|必须|只|永远|总是|禁止|而不是",
@@ -128,6 +127,10 @@ class Compacted:
     kept: Mapping[str, Sequence[bool]]
     """For each text of a kind whether it was kept. For `QUOTES`: whether it was
     said."""
+    with_hooks: Mapping[str, Sequence[bool]]
+    """The same, if what hooks put beside the summary counts, too. Empty: nothing."""
+    program: str = ""
+    """The program that compacted, by the name of its format. "": ours."""
 
     @property
     def key(self) -> str:
@@ -167,9 +170,16 @@ def compacted(session: Session) -> list[Compacted]:
         start = end
         before = normal(summary)
     unsaid = _unsaid(session, measured)
+    hooked = session.hooked if isinstance(session, Recorded) else []
+    program = session.about.program if isinstance(session, Recorded) else ""
     if measured and isinstance(session, Recorded) and session.is_cut:
         measured = [each for each in measured if each.end != measured[0].end]
-    return [each.compacted(unsaid) for each in measured]
+    return [
+        each.compacted(
+            unsaid, [text for number, text in hooked if number == each.number], program
+        )
+        for each in measured
+    ]
 
 
 @dataclass(frozen=True)
@@ -180,15 +190,27 @@ class _Measured:
     items: dict[str, list[str]]
     summary: str
 
-    def compacted(self, unsaid: set[tuple[int, str]]) -> Compacted:
-        """Test what was kept. `unsaid`: places of compactions and quotes."""
-        kept = {
-            kind: _tested(kind, texts, self.summary)
-            for kind, texts in self.items.items()
-        }
+    def compacted(
+        self, unsaid: set[tuple[int, str]], hooked: Sequence[str], program: str
+    ) -> Compacted:
+        """Test what was kept. `unsaid`: places of compactions and quotes. `hooked`:
+        what hooks put beside the summary."""
+        kept = self._tested(self.summary)
         quotes = self.items[QUOTES]
         kept[QUOTES] = [(self.end, quote) not in unsaid for quote in quotes]
-        return Compacted(self.number, self.items, self.summary, kept)
+        with_hooks = (
+            self._tested("\n".join([self.summary, *hooked])) | {QUOTES: kept[QUOTES]}
+            if hooked
+            else {}
+        )
+        return Compacted(
+            self.number, self.items, self.summary, kept, with_hooks, program
+        )
+
+    def _tested(self, summary: str) -> dict[str, list[bool]]:
+        return {
+            kind: _tested(kind, texts, summary) for kind, texts in self.items.items()
+        }
 
 
 def measured(path: Path) -> list[Compacted]:
@@ -263,8 +285,7 @@ class _Talk:
         for place, message in enumerate(session.history):
             if _is_person(session, place, message):
                 keys = {key for key, _ in named_blocks(message)}
-                text = _TAGS.sub("", _words(message)).strip()
-                if text and not is_programs(text):
+                if text := typed(_words(message)):
                     self._said.append((place, text, keys))
             for block in blocks(message):
                 if block["type"] == "tool_use":
@@ -284,14 +305,10 @@ class _Talk:
         queued = self.session.queued if isinstance(self.session, Recorded) else []
         if queued:
             known = {normal(text) for _, text in found}
-            found += [
-                (place, text.strip())
-                for place, text in queued
-                if start <= place < end
-                and normal(text) not in known
-                and text.strip()
-                and text[:1] != "/"
-            ]
+            for place, text in queued:
+                if start <= place < end and normal(text) not in {*known, ""}:
+                    found.append((place, text.strip()))
+                    known.add(normal(text))
         return [text for _, text in sorted(found)]
 
 
@@ -472,33 +489,6 @@ def _quotes(summary: str) -> list[str]:
 # -- what is kept ----------------------------------------------------------------------
 
 
-def normal(text: str) -> str:
-    """Return a text as it is compared.
-
-    >>> normal(" It’s  “so”\\n")
-    'It\\'s "so"'
-    """
-    return " ".join(text.translate(_STRAIGHT).split())
-
-
-_STRAIGHT = str.maketrans("“”‘’", "\"\"''")
-
-
-def _whole(text: str, within: str) -> bool:
-    """Return whether a text stands whole in another, and not inside a word. Both are
-    `normal`."""
-    at = within.find(text)
-    while text and at >= 0:
-        before = within[at - 1 : at]
-        after = within[at + len(text) : at + len(text) + 1]
-        is_word = (before + text[0]).replace("_", "a").isalnum() and len(before) == 1
-        goes_on = (text[-1] + after).replace("_", "a").isalnum() and len(after) == 1
-        if not is_word and not goes_on:
-            return True
-        at = within.find(text, at + 1)
-    return False
-
-
 @lru_cache(maxsize=2)
 def _stands_in(within: str) -> Callable[[str], bool]:
     """Return what tells whether a text stands whole in another, or a run of it does.
@@ -512,7 +502,7 @@ def _stands_in(within: str) -> Callable[[str], bool]:
     def stands(text: str) -> bool:
         sought = normal(text)
         if len(sought) < _RUN:
-            return _whole(sought, within)
+            return stands_whole(sought, within)
         starts = range(0, len(sought) - size + 1, size)
         if not any(sought[at : at + size] in pieces for at in starts):
             return False
@@ -530,8 +520,8 @@ def _tested(kind: str, texts: Sequence[str], summary: str) -> list[bool]:
     numbers = {*_numbers(summary)} if kind == NUMBERS else set[str]()
     tests: dict[str, Callable[[str], bool]] = {
         NUMBERS: lambda text: text in numbers,
-        EDITED: lambda text: _whole(_name(text), within),
-        READ: lambda text: _whole(_name(text), within),
+        EDITED: lambda text: stands_whole(_name(text), within),
+        READ: lambda text: stands_whole(_name(text), within),
         ERRORS: lambda text: _specific(text) in within,
         COMMANDS: lambda text: text in within,
         RULES: lambda text: normal(text).rstrip(".!? ") in within,
@@ -539,7 +529,7 @@ def _tested(kind: str, texts: Sequence[str], summary: str) -> list[bool]:
     }
     if kind in (EARLIER, STILL):
         tests[kind] = _stands_in(within)
-    test = tests.get(kind, lambda text: _whole(normal(text), within))
+    test = tests.get(kind, lambda text: stands_whole(normal(text), within))
     return [test(text) for text in texts]
 
 
@@ -646,25 +636,34 @@ def pooled(every: Sequence[Sequence[Compacted]]) -> list[Row]:
 
     `compactions` and `items` are how many there were, `q1`, `median` and `q3` quartiles
     of the kept share of a compaction, `pooled` that of all items. `chance` is what the
-    summary of another file would have kept, `None` if there is only one file. Messages
-    have a row for each class of length, too. Copies in other files count once.
+    summary of another file would have kept, `None` if there is only one file.
+    `with_hooks` is the pooled share if what hooks put beside the summaries counts as
+    kept, `None` if they put nothing. Messages have a row for each class of length, too.
+    Copies in other files count once.
     """
     files = _without_copies(every)
     shares = dict[str, list[list[bool]]]()
     chances = dict[str, list[bool]]()
+    hooked = dict[str, list[bool]]()
+    has_hooks = any(each.with_hooks for one in files for each in one)
     for place, one in enumerate(files):
         other = files[(place + 1) % len(files)][0].summary if len(files) > 1 else ""
         for each in one:
-            for kind, texts, flags in _classes(each):
+            for kind, texts, flags, with_hooks in _classes(each):
                 if flags:
                     shares.setdefault(kind, []).append(flags)
+                    hooked.setdefault(kind, []).extend(with_hooks)
                 if other and kind != QUOTES:
                     base = kind.partition(" characters")[0]
                     tested = _tested(MESSAGES if base != kind else kind, texts, other)
                     chances.setdefault(kind, []).extend(tested)
     order = {kind: number for number, kind in enumerate(KINDS)}
     found = sorted(shares, key=lambda kind: order.get(kind, 0.5))
-    return [_pooled(kind, shares[kind], chances.get(kind)) for kind in found]
+    return [
+        _pooled(kind, shares[kind], chances.get(kind))
+        | {"with_hooks": _share(hooked[kind]) if has_hooks else None}
+        for kind in found
+    ]
 
 
 def _without_copies(every: Sequence[Sequence[Compacted]]) -> list[list[Compacted]]:
@@ -677,17 +676,21 @@ def _without_copies(every: Sequence[Sequence[Compacted]]) -> list[list[Compacted
     return files
 
 
-def _classes(each: Compacted) -> Iterator[tuple[str, list[str], list[bool]]]:
-    """Yield each kind with its texts and whether they were kept, then the messages by
-    length."""
+def _classes(
+    each: Compacted,
+) -> Iterator[tuple[str, list[str], list[bool], list[bool]]]:
+    """Yield each kind with its texts, whether they were kept, and whether hooks counted
+    in, then the messages by length."""
+    hooked = each.with_hooks or each.kept
     for kind in KINDS:
-        yield kind, [*each.items[kind]], [*each.kept[kind]]
-    pairs = [*zip(each.items[MESSAGES], each.kept[MESSAGES], strict=True)]
+        yield kind, [*each.items[kind]], [*each.kept[kind]], [*hooked[kind]]
+    texts = each.items[MESSAGES]
     low = 0
     for name, high in {**_LENGTHS, _LONGER: 10**9}.items():
-        part = [pair for pair in pairs if low <= len(normal(pair[0])) < high]
-        label = f"messages {name} characters"
-        yield label, [text for text, _ in part], [flag for _, flag in part]
+        part = [n for n, text in enumerate(texts) if low <= len(normal(text)) < high]
+        flags = [each.kept[MESSAGES][n] for n in part]
+        with_hooks = [hooked[MESSAGES][n] for n in part]
+        yield f"messages {name} characters", [texts[n] for n in part], flags, with_hooks
         low = high
 
 
@@ -703,19 +706,49 @@ def _pooled(kind: str, flags: list[list[bool]], chance: list[bool] | None) -> Ro
         "median": ends[1],
         "q3": ends[2],
         "pooled": sum(map(sum, flags)) / count,
-        "chance": sum(chance) / len(chance) if chance else None,
+        "chance": _share(chance or []),
     }
 
 
+def _share(flags: Sequence[bool]) -> float | None:
+    return sum(flags) / len(flags) if flags else None
+
+
+def advice(every: Sequence[Sequence[Compacted]]) -> str:
+    """Name the command that puts words back, "" if no compaction of Claude Code has
+    lost any of the person's."""
+    lost = sum(
+        not flag
+        for one in _without_copies(every)
+        for each in one
+        if each.program == CLAUDE_CODE
+        for kind in (MESSAGES, EARLIER)
+        for flag in (each.with_hooks or each.kept)[kind]
+    )
+    text = "`agentlib-keep` gives Claude Code your words back after each compaction."
+    return text if lost else ""
+
+
 def as_markdown(table: Sequence[Row]) -> str:
-    """Write the rows of `pooled` as a table in Markdown."""
-    columns = ("q1", "median", "q3", "pooled", "chance")
-    lines = [
-        "| kind | compactions | items | quartile 1 | median | quartile 3 | pooled | chance |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-    ]
+    """Write the rows of `pooled` as a table in Markdown. The column of hooks is there
+    only if they put something back."""
+    columns = {name: title for name, title in _COLUMNS.items() if name != "with_hooks"}
+    if any(row["with_hooks"] is not None for row in table):
+        columns = _COLUMNS
+    titles = ("kind", "compactions", "items", *columns.values())
+    lines = [f"| {' | '.join(titles)} |", f"|---|{'--:|' * (len(titles) - 1)}"]
     for row in table:
         shares = ("" if row[n] is None else f"{row[n]:.0%}" for n in columns)
         cells = (row["what"], row["compactions"], row["items"], *shares)
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
+
+
+_COLUMNS = {
+    "q1": "quartile 1",
+    "median": "median",
+    "q3": "quartile 3",
+    "pooled": "pooled",
+    "with_hooks": "with hooks",
+    "chance": "chance",
+}

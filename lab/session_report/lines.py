@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from agentlib.messages import Block
 from agentlib.session.file import COMPACT, Line
+from session_report.speakers import said
 
 _COUNTS = (
     "input_tokens",
@@ -20,6 +21,12 @@ def message(uuid: str, role: str, content: Any, **more: Any) -> Line:
     exact."""
     body = {"role": role, "content": blocks(content), "exact": True, **more}
     return {"type": role, "uuid": uuid, "message": body}
+
+
+def told(uuid: str, content: Any, source: Line) -> Line:
+    """Make the line of what the model is told. `source` is the line of the other agent,
+    which says whether the person said it."""
+    return {**message(uuid, "user", content), "isMeta": not said(source)}
 
 
 def compaction(

@@ -279,6 +279,23 @@ def test_the_command_prints_the_table_and_its_rules(tmp_path: Path) -> None:
     assert run(bare, "--kept").exit_code == 1
 
 
+def test_words_that_came_while_the_agent_worked_count_once(tmp_path: Path) -> None:
+    late = {"type": "queued_command", "prompt": "Mend the doors.", "isMeta": False}
+    queue = {"type": "queue-operation", "content": "Mend the doors."}
+    session = load(
+        tmp_path,
+        words(0, "Mend the shop."),
+        {**queue, "operation": "enqueue"},
+        {**queue, "operation": "remove"},
+        {"type": "attachment", "uuid": "q", "attachment": late},
+        reply(1, text("On it.")),
+        *boundary(20, "Nothing."),
+        reply(30, text("On.")),
+    )
+    [one] = compacted(session)
+    assert [*one.items[MESSAGES]] == ["Mend the shop.", "Mend the doors."]
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_real_files_have_no_more_kept_than_there_was(path: Path) -> None:
     for row in kept.rows(sessions.load(path)):

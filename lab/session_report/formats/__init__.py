@@ -18,6 +18,8 @@ __all__ = ["About", "Format", "Reader", "folder_of"]
 class About:
     """What a file says of its session as a whole. An empty text: it doesn't say."""
 
+    program: str = ""
+    """The program that wrote it, by the name of its format."""
     project: str = ""
     """Its name, or the path of its folder with slashes."""
     kind: str = ""

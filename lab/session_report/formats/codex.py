@@ -181,7 +181,7 @@ class Reader(Base):
             if told
             else item.get("content")
         )
-        return lines.message(number, "user", content)
+        return lines.told(number, content, {"type": "response_item", "payload": item})
 
     def _answer(self, number: str, content: list[Block]) -> Line:
         usage = self.early

@@ -62,7 +62,7 @@ class Reader(Base):
                 yield from self._snapshot(number, records)
             case {"type": "user", "content": content}:
                 self.names.add(name)
-                yield lines.message(name, "user", content)
+                yield lines.told(name, content, line)
             case {"type": "gemini"}:
                 more = {"id": name, "model": line.get("model"), "usage": _bill(line)}
                 uuid = f"{name}/{number}" if name in self.names else name

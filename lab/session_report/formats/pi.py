@@ -61,9 +61,9 @@ class Reader(Base):
             case {"type": "message", "message": message} | (
                 {"type": "custom_message"} as message
             ):
-                yield lines.message(name, "user", _content(message))
+                yield lines.told(name, _content(message), line)
             case {"type": "branch_summary", "summary": str(summary)}:
-                yield lines.message(name, "user", summary)
+                yield lines.told(name, summary, line)
             case _:
                 pass
 
