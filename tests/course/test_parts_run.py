@@ -24,7 +24,7 @@ from course import scoreboard, yours
 from course.parts_list import PARTS
 from offline_api.faults import Fault
 from offline_api.server import Server
-from tests.adapters.test_docs import EXAMPLES, ROOT
+from tests.adapters.test_docs import EXAMPLES
 from tools import my_agent
 from windtunnel import judge, play, runner
 from windtunnel.tasks.scenarios import TRACE
@@ -104,8 +104,11 @@ def workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("course._refusal", lambda exercise, function: "")
     monkeypatch.setattr(scoreboard, "_OWN", {})
     (tmp_path / yours.MARK).write_text("{}", "utf-8")
-    left_out = shutil.ignore_patterns("__pycache__", "model")
-    shutil.copytree(ROOT / "lab/offline_api", tmp_path / "work", ignore=left_out)
+    (tmp_path / "work").mkdir()
+    for n in range(24):
+        lines = [f"def f{n}_{i}(left, right):  # {'add ' * 6}" for i in range(60 + 5 * n)]
+        text = "\n    return left + right\n\n\n".join(lines)
+        (tmp_path / f"work/m{n:02}.py").write_text(f'"""Module {n}."""\n{text} ...\n')
     return tmp_path
 
 
