@@ -25,6 +25,8 @@ from agentlib.settings import Settings
 from agentlib.step import Step, in_place_of, stand_for
 
 _LEFT_OUT = msg.LEFT_OUT + "the oldest exchanges, {} in number.]"
+_REQUEST = "- [request] "
+"""Opens a line with the person's words in notes that no model wrote."""
 _CUT = "[No summary: {}. What was said stands here instead, cut to size.]"
 _GAP = "[… {:,} lines left out …]"
 _REASON = 160
@@ -186,7 +188,7 @@ def spoken_lines(messages: Sequence[Message]) -> list[str]:
             texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
         words = msg.words(message)
         if message["role"] == "user" and words:
-            words = [f"- [request] {' '.join(' '.join(words).split())}"]
+            words = [f"{_REQUEST}{' '.join(' '.join(words).split())}"]
         texts += words
     return [
         line
@@ -194,6 +196,16 @@ def spoken_lines(messages: Sequence[Message]) -> list[str]:
         for line in text.splitlines()
         if line.strip()
     ]
+
+
+def noted(message: Message, settings: Settings) -> set[str]:
+    """Return the person's words that stand whole in a summary that no model wrote: the
+    agent's own notes, or the messages cut to size."""
+    summary = summary_text(message)
+    if not settings.session_memory and not summary.startswith(_CUT.partition("{")[0]):
+        return set()
+    lines = summary.splitlines()
+    return {line.removeprefix(_REQUEST) for line in lines if line.startswith(_REQUEST)}
 
 
 def tokens_of(lines: Sequence[str]) -> float:
