@@ -38,7 +38,7 @@ from agentlib.messages import (
 )
 from agentlib.micro_compact import cleared_by, replacements, settled_by
 from agentlib.presets import DEFAULT
-from agentlib.recovery import cut_unseen, emergency, noted, truncating
+from agentlib.recovery import cut_unseen, emergency, said_once, truncating
 from agentlib.settings import Settings
 from agentlib.step import Reason, Step, stand_for
 
@@ -242,10 +242,10 @@ class Now:
             return step
         view = [*(messages[index] for index in step.kept), step.summary]
         stay = {text for each in view for text in words(each, self.persons)}
-        stay |= noted(step.summary, self.settings)
         record = said(messages, self.persons) if self.said is None else self.said
         tokens = self.settings.words_tokens
-        return replace(step, summary=with_words(step.summary, record, tokens, stay))
+        summary = with_words(step.summary, record, tokens, stay)
+        return replace(step, summary=said_once(summary, self.settings))
 
     def failed(self, error: SummaryFailed, archive: str = "") -> Step:
         """Return the step so far, with why there is no summary. It changes no message."""

@@ -198,14 +198,17 @@ def spoken_lines(messages: Sequence[Message]) -> list[str]:
     ]
 
 
-def noted(message: Message, settings: Settings) -> set[str]:
-    """Return the person's words that stand whole in a summary that no model wrote: the
-    agent's own notes, or the messages cut to size."""
-    summary = summary_text(message)
-    if not settings.session_memory and not summary.startswith(_CUT.partition("{")[0]):
-        return set()
-    lines = summary.splitlines()
-    return {line.removeprefix(_REQUEST) for line in lines if line.startswith(_REQUEST)}
+def said_once(summary: Message, settings: Settings) -> Message:
+    """Return a summary's message without the lines with the person's words that stand
+    whole in the block beside it, if no model wrote it: in the agent's own notes, or in
+    messages cut to size."""
+    first, *others = msg.blocks(summary)
+    is_cut = summary_text(summary).startswith(_CUT.partition("{")[0])
+    if not settings.session_memory and not is_cut:
+        return summary
+    there = {f"{_REQUEST}{text}" for block in others for text in msg.said_in(block)}
+    lines = [line for line in first["text"].split("\n") if line not in there]
+    return {**summary, "content": [{**first, "text": "\n".join(lines)}, *others]}
 
 
 def tokens_of(lines: Sequence[str]) -> float:

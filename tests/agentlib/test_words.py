@@ -12,6 +12,7 @@ from agentlib.auto_compact import (
     SummaryFailed,
     check_summary,
     summary_message,
+    summary_text,
     with_words,
 )
 from agentlib.compaction.around import Hooks, preview
@@ -219,21 +220,21 @@ def test_the_block_is_the_second_and_words_that_wait_are_the_last():
     assert [each["text"] for each in rest] == ["Why?"]
 
 
-def test_own_notes_and_messages_cut_to_size_say_it_once():
+def test_own_notes_and_messages_cut_to_size_leave_the_words_to_the_block():
     messages = [*conversation(2), assistant("Done."), user("Now b."), assistant("Yes.")]
-    noted = "- [request] Read every file.\nFile 0."
+    noted = "- [request] Read every file.\nFile 0.\n- [request] Now c."
+    cut = f"[No summary: refused. What was said stands here.]\n{noted}"
     own = replace(WORDS, session_memory=True)
-    for settings, summary in (
-        (own, noted),
-        (WORDS, f"[No summary: refused. What was said stands here.]\n{noted}"),
+    for settings, summary, left in (
+        (own, noted, "File 0.\n- [request] Now c."),
+        (WORDS, cut, cut.replace("- [request] Read every file.\n", "")),
+        (WORDS, noted, noted),
     ):
-        now = now_of(messages, settings, said=["Read every file.", "Now b."])
+        now = now_of(messages, settings)
         step = compact(now.asking(lambda messages, focus, text=summary: text))
         assert step.summary
-        assert block_of(step.summary) == ["Now b."]
-    step = compact(now_of(messages, WORDS).asking(lambda messages, focus: noted))
-    assert step.summary
-    assert block_of(step.summary) == ["Read every file.", "Now b."]
+        assert block_of(step.summary) == ["Read every file.", "Now b."]
+        assert summary_text(step.summary) == left
 
 
 # -- in a session ------------------------------------------------------------------------
