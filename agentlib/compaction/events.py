@@ -94,6 +94,4 @@ def left_out(summary: Message) -> str:
     """Say how many texts of the person's had no room beside a summary, "" if none."""
     texts = (text for block in blocks(summary) for text in said_in(block))
     number = sum(map(not_said, texts))
-    return (
-        f"; {number:,} of your messages are left out (words_tokens)" if number else ""
-    )
+    return f"; texts of yours without room: {number:,} (words_tokens)" if number else ""

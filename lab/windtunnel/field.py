@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.ticker import MultipleLocator
 
 from session_report.style import BLUE, DARK, GREY, RED, Chart, Look, patches, plain
-from windtunnel.judge.spreads import alike
+from windtunnel.judge.spreads import BASE, alike
 from windtunnel.trade import EVIDENCE, TITLES, Spread, intervals
 
 COLOURS = (GREY, BLUE, "#8757A8", "#2F7F62", "#B9741A")
@@ -86,7 +86,7 @@ def field(
     notes = [EVIDENCE + "."]
     if unshown:
         names = ", ".join(name.replace("_", " ") for name in unshown)
-        words = f"As DEFAULT in everything, because no task needs them: {names}."
+        words = f"As {TITLES[BASE]} in everything, because no task needs them: {names}."
         notes += textwrap.wrap(words, 100)
     small: Any = {"fontsize": 8, "color": GREY, "va": "bottom"}
     chart.figure.text(0.014, 0.5 / chart.height, "\n".join(notes), **small)

@@ -601,7 +601,7 @@ def test_the_person_is_told_which_words_had_no_room(tmp_path: Path):
     ]
     compaction.view(given, Asked())
     [done] = [event.text for event in told if event.kind == "compaction_done"]
-    assert done.endswith("; 1 of your messages are left out (words_tokens)")
+    assert done.endswith(": 1 (words_tokens)")
 
 
 def test_pictures_in_results_have_a_weight(tmp_path: Path):

@@ -38,6 +38,7 @@ from agentlib.session.extras import Extra
 from agentlib.session.undo import undo
 from agentlib.settings import Settings
 from agentlib.transcripts import Session, load
+from session_report.kept import EARLIER, compacted
 from session_report.playback import replay
 from tests.fakes import Clock, asks_for_summary, call, client, say, worker
 from tests.runs import SMALL, go, state
@@ -143,9 +144,7 @@ def test_what_had_no_room_before_is_counted_with_the_rest():
     shown = block_of(with_words(SUMMARY, many, 200))
     assert shown[0] == "First."
     assert not_said(shown[1]) == 7 + 9 - len(shown[2:])
-    assert left_out(with_words(SUMMARY, many, 200)).startswith(
-        f"; {not_said(shown[1])}"
-    )
+    assert f" {not_said(shown[1])} " in left_out(with_words(SUMMARY, many, 200))
 
 
 def test_keys_are_masked():
@@ -291,6 +290,13 @@ def test_a_resumed_session_goes_on_with_the_words(workspace, session):
     loaded.close()
 
 
+def test_the_report_counts_words_in_the_block_as_kept(workspace, session):
+    compacted_often(workspace, session, 3)
+    *_, last = compacted(load(session.path))
+    assert last.items[EARLIER] == [RULE, "Request 1: read it once more."]
+    assert last.kept[EARLIER] == [True, True]
+
+
 def test_an_older_session_gets_its_words_at_the_next_compaction(workspace, session):
     compacted_often(workspace, session, 2, settings=SMALL)
     assert in_context(session) == []
@@ -367,9 +373,10 @@ def test_the_person_is_told_what_had_no_room(workspace, session):
     events = [event for turn in turns(agent, "And now?") for event in turn.events]
     done = [event.text for event in events if event.kind == "compaction_done"]
     assert done
-    assert all(
-        text.endswith("of your messages are left out (words_tokens)") for text in done
-    )
+    summaries = [c.message for c in session.compactions if c.message]
+    left = [left_out(summary) for summary in summaries]
+    assert all(left)
+    assert all(text.endswith(end) for text, end in zip(done, left, strict=True))
 
 
 # -- nothing is done twice because of it -------------------------------------------------
