@@ -54,7 +54,6 @@ TITLES = {
     "hermes": "Hermes's numbers",
     "claude-code": "Claude Code's numbers",
     "default": "DEFAULT",
-    "no words": "DEFAULT without words",
 }
 """What a picture calls a preset: numbers run in our agent, and no product."""
 
