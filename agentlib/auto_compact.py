@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agentlib import messages as msg
 from agentlib.api.masks import masked
 from agentlib.api.requests import ModelFailed, TooLong, reply_to, request
-from agentlib.estimation import message_tokens
+from agentlib.estimation import estimate_text, message_tokens
 from agentlib.messages import Block, Message
 from agentlib.step import stand_for
 
@@ -42,6 +42,8 @@ What is being worked on, what is left to do.
 ## Key decisions
 Decisions, rules and constraints, in the words of whoever stated them.
 Be concise, but keep what would have to be found again. Use at most {{tokens:,}} tokens."""
+_SHORT = 200
+"""Characters. Words as short as this are never cut to their two ends."""
 _FOCUS = "\nFocus: {focus}\nKeep what belongs to the focus in detail, the rest briefly."
 
 
@@ -127,12 +129,91 @@ def check_summary(summary: Message, replaced: Sequence[Message]) -> None:
     """Raise SummaryFailed if the summary is empty or larger than what it replaces."""
     if not summary_text(summary):
         raise SummaryFailed("the summary is empty")
-    before = sum(map(message_tokens, replaced))
-    after = message_tokens(summary)
+    before = sum(map(_tokens_without_words, replaced))
+    after = _tokens_without_words(summary)
     if after >= before:
         raise SummaryFailed(
             f"the summary is larger ({after:,.0f} tokens) than what it replaces ({before:,.0f})"
         )
+
+
+def _tokens_without_words(message: Message) -> float:
+    others = [block for block in msg.blocks(message) if not msg.said_in(block)]
+    return message_tokens({**message, "content": others})
+
+
+def with_words(
+    summary: Message, said: Sequence[str], tokens: int, stay: Collection[str] = ()
+) -> Message:
+    """Return a summary's message with what the person has said in one block behind the
+    summary, in at most `tokens`.
+
+    `said` is the session's record, so a fifth compaction has the first words as whole
+    as the first one. What is among the texts that `stay` stands elsewhere, and the same
+    words again stand once. The first words have their room before all others, then come
+    the newest and those before them. A text of more than 200 characters has at most
+    half of the room that is left, and keeps both ends. A line counts the texts that
+    don't fit. Keys and tokens are masked.
+
+    >>> summary = with_words(summary_message("Done.", "t"), ["Go.", "Why?"], 60, ["Why?"])
+    >>> print(summary["content"][1]["text"].splitlines()[1])
+    [said] Go.
+    """
+    texts = [text for text in dict.fromkeys(said) if text not in stay]
+    room = tokens - _weight(f"{msg.SAID}\n{msg.SAID_END}")
+    shown = _fitting(texts, room) if texts and room > 0 else []
+    if not shown:
+        return summary
+    first, *others = msg.blocks(summary)
+    return {**summary, "content": [first, msg.said_block(shown), *others]}
+
+
+def _fitting(said: Sequence[str], room: float) -> list[str]:
+    """Choose which texts of the person are shown, cut the long ones, and count the
+    others. Return nothing if there isn't even room for the count."""
+    lost = sum(map(msg.not_said, said))
+    texts = [masked(text) for text in said if not msg.not_said(text)]
+    if not lost and sum(map(_weight_said, texts)) <= room:
+        return texts
+    room -= _weight(f"{msg.NOT_SAID.format(lost + len(texts))}\n")
+    if room < 0:
+        return []
+    first = _ends(texts[0], room) if texts else ""
+    newest = list[str]()
+    room -= _weight_said(first) if first else 0
+    for text in reversed(texts[1:]):
+        shown = _ends(text, room)
+        if not shown:
+            break
+        newest.insert(0, shown)
+        room -= _weight_said(shown)
+    lost += len(texts) - len(newest) - bool(first)
+    count = [msg.NOT_SAID.format(lost)] if lost else []
+    return [*([first] if first else []), *count, *newest]
+
+
+def _ends(text: str, room: float) -> str:
+    """Return a text, with the middle of a long one taken out so that it takes at most
+    half of the room. "": it doesn't fit."""
+    if len(text) <= _SHORT:
+        return text if _weight_said(text) <= room else ""
+    shown = text
+    keep = len(text) // 2
+    while _weight_said(shown) > room / 2:
+        keep = keep * 3 // 4
+        if keep < _SHORT // 2:
+            return ""
+        mark = msg.TRIMMED.format(len(text) - 2 * keep)
+        shown = f"{text[:keep]}\n{mark}\n{text[-keep:]}"
+    return shown
+
+
+def _weight_said(text: str) -> float:
+    return _weight(f"{msg.SAID_LINE}{text}\n")
+
+
+def _weight(text: str) -> float:
+    return estimate_text(text, "user")
 
 
 def summary_message(

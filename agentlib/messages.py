@@ -33,12 +33,23 @@ PINNED = "[Pinned, in the user's own words]"
 """The first line of a text with lines that stay word for word beside every summary."""
 CUT_OFF = "[Continue: the reply above was cut off"
 """Opens the words by which the program lets a cut reply go on. They are no request."""
+SAID = (
+    "[Said earlier, word for word. The summary says what of it is done; do nothing "
+    "twice.]"
+)
+"""The first line of a text with what the person has said and a compaction took away."""
+SAID_LINE = "[said] "
+"""Opens each text of the person's in it."""
+SAID_END = "[End of what was said earlier]"
+NOT_SAID = "[... {:,} more don't fit ...]"
+"""Stands there in place of texts that there was no room for."""
 ANSWERED = "[The user's words above this summary have been answered.]"
 """Stands beside a summary if the answer to the words that stay above it is gone."""
 LEFT_OUT = "[Left out, to fit: "
 """Opens the note in place of what a request for a summary has no room for."""
-_MARKS = (PINNED, CUT_OFF, ANSWERED, LEFT_OUT)
+_MARKS = (SAID, PINNED, CUT_OFF, ANSWERED, LEFT_OUT)
 """They open texts of the program that stand in a message of the user by themselves."""
+_NOT_SAID = re.compile(re.escape(NOT_SAID).replace(re.escape("{:,}"), r"([\d,]+)"))
 PLACEHOLDER = "[Previous: used "
 """Opens the content of a cleared result."""
 EMPTY_REPLY = "(empty reply)"
@@ -349,6 +360,65 @@ def words(message: Message, persons: Collection[str] | None = None) -> list[str]
             or not (is_summary(block) or _has_mark(block, _MARKS))
         )
     ]
+
+
+def said(
+    messages: Sequence[Message], persons: Collection[str] | None = None
+) -> list[str]:
+    """Return what the person has said as far as the messages show it, in order.
+
+    That is their words, and those that an earlier compaction put beside its summary.
+    A `NOT_SAID` among these is a text, too.
+
+    >>> summary = {"role": "user", "content": [said_block(["Go."])]}
+    >>> said([summary, {"role": "user", "content": "Stop."}])
+    ['Go.', 'Stop.']
+    """
+    return [
+        text
+        for message in messages
+        if message["role"] == "user"
+        for block in of_type(message, "text")
+        for text in (
+            said_in(block)
+            if _has_mark(block, SAID, persons)
+            else words({"role": "user", "content": [block]}, persons)
+        )
+    ]
+
+
+def said_block(texts: Iterable[str]) -> Block:
+    """Make the block in which texts of the person stand beside a summary.
+
+    >>> said_block(["Go.", NOT_SAID.format(2)])["text"].splitlines()[1:-1]
+    ['[said] Go.', "[... 2 more don't fit ...]"]
+    """
+    lines = (text if not_said(text) else f"{SAID_LINE}{text}" for text in texts)
+    return {"type": "text", "text": "\n".join([SAID, *lines, SAID_END])}
+
+
+def said_in(block: Block) -> list[str]:
+    """Return the texts of a block that `said_block` made, none of any other block."""
+    head, _, rest = str(block.get("text", "")).partition("\n")
+    if head != SAID:
+        return []
+    texts = list[str]()
+    for line in rest.removesuffix(f"\n{SAID_END}").split("\n"):
+        if line.startswith(SAID_LINE) or not_said(line) or not texts:
+            texts.append(line.removeprefix(SAID_LINE))
+        else:
+            texts[-1] += f"\n{line}"
+    return texts
+
+
+def not_said(text: str) -> int:
+    """Return how many texts a line stands for that had no room. 0: it is no such line.
+
+    >>> not_said(NOT_SAID.format(1_200)), not_said("Go.")
+    (1200, 0)
+    """
+    number = _NOT_SAID.fullmatch(text)
+    return int(number[1].replace(",", "")) if number else 0
 
 
 def _has_mark(

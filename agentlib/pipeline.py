@@ -21,6 +21,7 @@ from agentlib.auto_compact import (
     Summarize,
     SummaryFailed,
     auto_compact,
+    with_words,
 )
 from agentlib.compaction import engine_check
 from agentlib.estimation import TokenMeter
@@ -30,13 +31,14 @@ from agentlib.messages import (
     Message,
     changes,
     last_assistant,
+    said,
     waiting,
     with_results,
     words,
 )
 from agentlib.micro_compact import cleared_by, replacements, settled_by
 from agentlib.presets import DEFAULT
-from agentlib.recovery import cut_unseen, emergency, truncating
+from agentlib.recovery import cut_unseen, emergency, said_once, truncating
 from agentlib.settings import Settings
 from agentlib.step import Reason, Step, stand_for
 
@@ -76,6 +78,9 @@ class Now:
     persons: frozenset[str] | None = None
     """Texts that the person wrote, word for word, whatever they look like. None: nobody
     noted who wrote what, so the marks of the program's own texts decide."""
+    said: Sequence[str] | None = None
+    """All that the person has said, in order. None: nobody noted it, so the messages
+    tell what they still show."""
     so_far: Step | None = None
     """In a layer: what the layers before it have made, from which the verbs go on."""
 
@@ -217,7 +222,7 @@ class Now:
             )
         if step.summary is not None:
             summary = stand_for(old, step.kept, step.summary, self.persons)
-            step = replace(step, summary=summary)
+            step = self.with_words(replace(step, summary=summary), old)
         done = self.measured(replace(step, texts=first.texts, inputs=first.inputs))
         return replace(
             done,
@@ -226,6 +231,21 @@ class Now:
             archive=archive,
             tokens_cleared=first.tokens_cleared,
         )
+
+    def with_words(self, step: Step, messages: Sequence[Message]) -> Step:
+        """Return a step with what the person has said beside its summary, within
+        `words_tokens`, as far as it stands nowhere else in the view.
+
+        `messages`: those that the step was made for, without what it clears.
+        """
+        if step.summary is None or not self.settings.words_tokens:
+            return step
+        view = [*(messages[index] for index in step.kept), step.summary]
+        stay = {text for each in view for text in words(each, self.persons)}
+        record = said(messages, self.persons) if self.said is None else self.said
+        tokens = self.settings.words_tokens
+        summary = with_words(step.summary, record, tokens, stay)
+        return replace(step, summary=said_once(summary, self.settings))
 
     def failed(self, error: SummaryFailed, archive: str = "") -> Step:
         """Return the step so far, with why there is no summary. It changes no message."""
@@ -298,6 +318,7 @@ class Conversation(Protocol):
     persons: frozenset[str] | None
 
     def archive(self) -> str: ...
+    def said(self) -> list[str]: ...
 
 
 def moment(
@@ -322,6 +343,7 @@ def moment(
         settled=session.settled,
         idle=idle,
         persons=session.persons,
+        said=session.said(),
     )
 
 
@@ -435,7 +457,7 @@ def summarise(now: Now, step: Step) -> Step:
         return step
     place = summary_index(view) or 0
     after = len(view) - place - 1
-    return replace(
+    done = replace(
         step,
         texts={**step.texts, **replacements(messages, view)},
         kept=(*range(place), *range(len(messages) - after, len(messages))),
@@ -443,6 +465,7 @@ def summarise(now: Now, step: Step) -> Step:
         settled=place + 1,
         archive=names[-1],
     )
+    return now.with_words(done, messages)
 
 
 def _summarised(
@@ -461,7 +484,8 @@ def _summarised(
         )
     # Unseen results are split only if the window has no room for them whole.
     budget = settings.context_window - settings.output_reserve - now.meter.base
-    room = max(0, int(budget - settings.head_tokens - settings.summary_tokens))
+    stays = settings.head_tokens + settings.summary_tokens + settings.words_tokens
+    room = max(0, int(budget - stays))
     as_sent = now.meter.estimate(messages[: last_assistant(messages)])
     whole = as_sent + settings.summary_max_tokens <= settings.context_window
     return head_and_tail(

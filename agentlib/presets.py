@@ -95,10 +95,12 @@ DEFAULT = Settings(
     tail_tokens=20_000,
     trim_over=10**9,
     summary_tokens=9_000,
+    words_tokens=4_000,
     recall=True,
 )
 """The course's own. Compaction begins at 75 % of the window (150,000 of 200,000), and
-the newest exchanges stay within 20,000 tokens. Results are cleared only when the cache
+the newest exchanges stay within 20,000 tokens. What the person has said stays within
+4,000. Results are cleared only when the cache
 is cold, at least 5,000 tokens at once, and the last 5 stay. Nothing is put back, and
 originals are one `recall` away. The middle is not trimmed, so the summary's request is
 the last prompt with a wish behind it, and reads it from the cache.
@@ -109,7 +111,12 @@ was needed again of what was forgotten: 4.5 pieces in 100 turns against 7.4. The
 sessions aren't in this project; `session_report` does the same with yours. A summary of
 9,000 tokens is the shortest with which the offline agent describes every file of the
 course's review, in its window of 32,000. `make compare` judges it on tasks that it
-wasn't chosen on."""
+wasn't chosen on.
+
+4,000 tokens hold all that the person had said by a compaction in each of 63 public
+sessions, if each text is cut at 1,500 characters: 429 at the median, 3,065 at most. In
+a session of pi with 89 messages it is 3,967. The judge's 20 tasks keep 20 rules with
+it, 18 without, and cost 0.6 % more."""
 
 ALL = {
     "learn-claude-code": LEARN_CLAUDE_CODE,

@@ -25,6 +25,8 @@ from agentlib.settings import Settings
 from agentlib.step import Step, in_place_of, stand_for
 
 _LEFT_OUT = msg.LEFT_OUT + "the oldest exchanges, {} in number.]"
+_REQUEST = "- [request] "
+"""Opens a line with the person's words in notes that no model wrote."""
 _CUT = "[No summary: {}. What was said stands here instead, cut to size.]"
 _GAP = "[… {:,} lines left out …]"
 _REASON = 160
@@ -186,7 +188,7 @@ def spoken_lines(messages: Sequence[Message]) -> list[str]:
             texts.append(summary_text(message).partition(msg.PUT_BACK)[0].strip())
         words = msg.words(message)
         if message["role"] == "user" and words:
-            words = [f"- [request] {' '.join(' '.join(words).split())}"]
+            words = [f"{_REQUEST}{' '.join(' '.join(words).split())}"]
         texts += words
     return [
         line
@@ -194,6 +196,19 @@ def spoken_lines(messages: Sequence[Message]) -> list[str]:
         for line in text.splitlines()
         if line.strip()
     ]
+
+
+def said_once(summary: Message, settings: Settings) -> Message:
+    """Return a summary's message without the lines with the person's words that stand
+    whole in the block beside it, if no model wrote it: in the agent's own notes, or in
+    messages cut to size."""
+    first, *others = msg.blocks(summary)
+    is_cut = summary_text(summary).startswith(_CUT.partition("{")[0])
+    if not settings.session_memory and not is_cut:
+        return summary
+    there = {f"{_REQUEST}{text}" for block in others for text in msg.said_in(block)}
+    lines = [line for line in first["text"].split("\n") if line not in there]
+    return {**summary, "content": [{**first, "text": "\n".join(lines)}, *others]}
 
 
 def tokens_of(lines: Sequence[str]) -> float:

@@ -119,6 +119,9 @@ class Settings:
     summary_tokens: SomeTokens = 2_000
     """Length asked of a summary. With a head or a tail, the largest that is asked for.
     `max_tokens` of the call is 4 times as much, at most the reserve."""
+    words_tokens: Tokens = 0
+    """What the person has said stays word for word in the summary's message, within so
+    many tokens. 0: it belongs to the summary (s24, Hermes, Claude Code)."""
     summary_model: str = "same"
     """The model that summarises: "same" or "auto" for the session's model, or a model's
     id. If that one gives no summary, the session's model is asked."""

@@ -79,6 +79,8 @@ class Session:
     request."""
     parent: str | None = None
     """The uuid of the last line."""
+    _said: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """What the person said, each text with the index of its message in the history."""
     _boundary: Line | None = None
     """A compaction that waits for its summary line. Until then it changes nothing."""
     _sent: list[Message] = field(default_factory=list[Message])
@@ -127,6 +129,15 @@ class Session:
         if search or not tool_use_id:
             return "\n".join(self._lines_with(search.casefold())) or "(nothing found)"
         return result_text(messages.results(self.history)[tool_use_id])
+
+    def said(self, seen: int | None = None) -> list[str]:
+        """Return what the person has said, in order, since the context was last empty.
+
+        `seen`: a length of the history, for what had been said by then.
+        """
+        stop = len(self.history) if seen is None else seen
+        start = max((n for n in self.extras.emptied if n < stop), default=0)
+        return [text for place, text in self._said if start <= place < stop]
 
     def _lines_with(self, words: str) -> Iterator[str]:
         calls = {
@@ -332,6 +343,11 @@ class Session:
             texts = {block["text"] for block in of_type(message, "text")}
             is_ours = not texts or line.get("version") == file.VERSION
             self.persons = self.persons | texts if is_ours else None
+        is_ours = self.persons is not None
+        # Beside a result, another program's file has only what that program says.
+        if is_person and (is_ours or not of_type(message, "tool_result")):
+            texts = messages.words(message, self.persons)
+            self._said += ((len(self.history), text) for text in texts)
         self.history.append(message)
         self.context.append(message)
         self.ids.append(line["uuid"])

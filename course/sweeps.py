@@ -365,8 +365,12 @@ def narrow_row(engine: str, number: int) -> dict[str, Any]:
 
 
 KINDS_CASES = [
-    *product(kinds.LAYERS, kinds.LENGTHS, kinds.KEEPS, kinds.MODELS, range(1, 9))
+    *product(kinds.LAYERS, kinds.LENGTHS, kinds.KEEPS, kinds.MODELS, range(1, 9)),
+    *product(
+        ["words"], [max(kinds.LENGTHS)], [max(kinds.KEEPS)], ["heeds"], range(1, 9)
+    ),
 ]
+"""The words, alone with DEFAULT's room for them, stand in one row of the lesson."""
 
 
 def kinds_row(case: tuple[str, int, int, str, int], seed: int) -> dict[str, Any]:

@@ -42,6 +42,7 @@ from agentlib.api.refusals import excess
 from agentlib.compaction import breaker
 from agentlib.compaction.around import Part, through
 from agentlib.compaction.engine_check import check_engine
+from agentlib.compaction.events import left_out
 from agentlib.compaction.own_notes import memory_first
 from agentlib.messages import Message
 from agentlib.pipeline import run_engine
@@ -196,7 +197,8 @@ class Conversations(Writer):
             summarize=through(self._parts(rest, meter), asking),
             reason=self.reason,
         )
-        now = replace(now, persons=self._persons(thread), settled=0)
+        persons = self._persons(thread)
+        now = replace(now, persons=persons, said=self._said(thread), settled=0)
         try:
             made = run_engine(self.engine, now)
             if self.is_cut and made.failure and made.summary is None:
@@ -211,11 +213,19 @@ class Conversations(Writer):
         return replace(made, usage=tuple(bills))
 
     def _persons(self, thread: Thread) -> frozenset[str]:
-        """Return what the person wrote, without summaries if the list keeps ours."""
+        """Return what the person wrote, without our own texts if the list keeps
+        them."""
         if not self.keeps_views:
             return thread.persons
-        texts = [{"type": "text", "text": each} for each in thread.persons]
-        return frozenset(each["text"] for each in texts if not msg.is_summary(each))
+        texts = [{"role": "user", "content": text} for text in thread.persons]
+        return frozenset(text for each in texts for text in msg.words(each))
+
+    def _said(self, thread: Thread) -> list[str]:
+        """Return what the person said, in order. If the list keeps our views, what is
+        older stands in their blocks."""
+        if not self.keeps_views:
+            return thread.said
+        return msg.said([{"role": "user", "content": text} for text in thread.said])
 
     def _cut(self, made: Step, now: pipeline.Now) -> Step:
         failure = made.failure or ""
@@ -275,7 +285,8 @@ class Conversations(Writer):
             self.say(f"compaction_{kind}", decision.failure)
         if decision.summary is not None:
             sizes = f"{decision.tokens_before:,} -> {decision.tokens_after:,} tokens"
-            self.say("compaction_done", f"{sizes}; {decision.archive}")
+            missing = left_out(decision.summary)
+            self.say("compaction_done", f"{sizes}; {decision.archive}{missing}")
 
     def say(self, kind: str, text: str) -> None:
         """Tell the person, once if the same happens again and again."""

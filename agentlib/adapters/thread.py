@@ -109,6 +109,8 @@ class Thread:
         self.digest = listed[-1].digest if listed else ""
         self.persons: frozenset[str] = frozenset()
         """Texts that the person wrote."""
+        self.said: list[str] = []
+        """Those that are words and stand for no part, in order."""
         self.places: dict[str, int] = {}
         """Digest -> number of lines, at each point where the list is known to have
         ended."""
@@ -202,7 +204,9 @@ class Thread:
             self._close()
             self.session.say(shown, at=self._at)
             self._own(index, shown)
-            self.persons |= {block["text"] for block in kept}
+            texts = [block["text"] for block in kept]
+            self.persons |= {*texts}
+            self.said += [text for text in texts if text not in self._parts]
 
     def _add_reply(self, index: int, own: Message) -> None:
         given = [_named(block) for block in own["content"]]

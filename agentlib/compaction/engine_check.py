@@ -156,9 +156,11 @@ def _summarise_words(settings: Settings) -> str:
         f"the newest {exchanges} exchanges" if exchanges and tail is None else "",
     ]
     rest = " and ".join(filter(None, stays)) or "what the model hasn't seen"
+    most = settings.words_tokens
+    words = f", and {most:,} tokens of what you said beside it" if most else ""
     return (
         f"{when}when asked: archive everything, then put a summary of about "
-        f"{settings.summary_tokens:,} tokens in place of all but {rest}"
+        f"{settings.summary_tokens:,} tokens in place of all but {rest}{words}"
     )
 
 

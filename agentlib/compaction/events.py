@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
+from agentlib.messages import Message, blocks, not_said, said_in
 from agentlib.settings import Settings
 from agentlib.step import Event, Outcome, Step
 
@@ -85,4 +86,12 @@ def _compaction(step: Step) -> Iterator[Event]:
         yield Event(kind, step.failure)
     if step.summary is not None:
         sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
-        yield Event("compaction_done", f"{step.reason}: {sizes}; {step.archive}")
+        text = f"{step.reason}: {sizes}; {step.archive}{left_out(step.summary)}"
+        yield Event("compaction_done", text)
+
+
+def left_out(summary: Message) -> str:
+    """Say how many texts of the person's had no room beside a summary, "" if none."""
+    texts = (text for block in blocks(summary) for text in said_in(block))
+    number = sum(map(not_said, texts))
+    return f"; texts of yours without room: {number:,} (words_tokens)" if number else ""

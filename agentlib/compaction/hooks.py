@@ -17,6 +17,8 @@ from agentlib.messages import (
     blocks,
     of_type,
     result_text,
+    said_block,
+    said_in,
 )
 from agentlib.settings import Settings
 from agentlib.step import Step
@@ -45,7 +47,7 @@ def pinned(
     step: Step, lines: Iterable[str], messages: Sequence[Message], meter: TokenMeter
 ) -> Step:
     """Put the person's lines behind the summary of a step, each once, as words of the
-    person.
+    person. Texts that they hold whole leave the block of what was said earlier.
 
     `messages`: those that the step was made for. Without lines or a summary the step
     stays as it is.
@@ -62,7 +64,11 @@ def pinned(
         return step
     summary, *others = blocks(step.summary)
     block = {"type": "text", "text": "\n".join([PINNED, *kept])}
-    message = {**step.summary, "content": [summary, block, *others]}
+    earlier = others[:1] if others and said_in(others[0]) else []
+    rest = others[len(earlier) :]
+    texts = [t for b in earlier for t in said_in(b) if not {*t.splitlines()} <= {*kept}]
+    earlier = [said_block(texts)] if texts else []
+    message = {**step.summary, "content": [summary, *earlier, block, *rest]}
     new = replace(step, summary=message)
     return replace(new, tokens_after=meter.estimate(new.applied(messages)))
 
@@ -160,4 +166,5 @@ def room_to_restore(settings: Settings, base: float) -> float:
     `base`: tokens of the system prompt and the tools.
     """
     stays = settings.head_tokens + (settings.tail_tokens or 0) + settings.summary_tokens
+    stays += settings.words_tokens
     return settings.threshold_tokens - base - stays

@@ -281,6 +281,10 @@ def both_ends(lines: list[str], most: int) -> list[str]:
     return [*lines[:old], f"[{new - old} lines left out]", *lines[new:]]
 
 
+def _first(messages: list[Message]) -> list[Message]:
+    return messages[:1]
+
+
 def _second_error(answer: Answer) -> None:
     """Require that the error of the second request passes, and not the first one's."""
     import anthropic
@@ -289,7 +293,7 @@ def _second_error(answer: Answer) -> None:
     api = client(faults=faults).with_options(max_retries=0).messages
     messages = conversation(300, 300)
     try:
-        answer.call(messages, partial(_ask, api, []), lambda given: given[:1])
+        answer.call(messages, partial(_ask, api, []), _first)
     except anthropic.APIStatusError as error:
         raised: object = error.status_code
     else:

@@ -3,6 +3,7 @@
 import re
 from contextlib import suppress
 from functools import wraps
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -101,7 +102,7 @@ def _goes_on(answer: Answer) -> None:
         return {"content": [call] if len(asked) < long else [text]}
 
     with TemporaryDirectory() as folder:
-        answer.function(_asked(), ask, Workspace(folder))
+        answer.function(_asked(), ask, Workspace(Path(folder)))
     wanted = f"a task of {long} requests should get {long}, not {len(asked)}"
     require(len(asked) == long, f"{wanted}; only a reply without a call ends the loop.")
 
@@ -109,7 +110,7 @@ def _goes_on(answer: Answer) -> None:
         raise ConnectionRefusedError
 
     with suppress(ConnectionRefusedError), TemporaryDirectory() as folder:
-        answer.function(_asked(), refuses, Workspace(folder))
+        answer.function(_asked(), refuses, Workspace(Path(folder)))
         raise Wrong(
             "an error of ask should pass: if the loop swallows it, nobody learns that the "
             "API refused the prompt."

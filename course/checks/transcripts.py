@@ -135,11 +135,11 @@ def _load(answer: Answer) -> None:
             path.write_bytes(written)
             try:
                 given = answer.function(path)
-                given = [*given] if isinstance(given, Iterator) else given
+                lines: Any = [*given] if isinstance(given, Iterator) else given
             except UnicodeDecodeError as error:
                 lost = f"{case} makes reading raise {error.reason!r}, and every line is lost"
                 raise Wrong(f'{lost}; read with errors="replace".') from None
-            read = Answer(given).typed(list, "return a list of messages")
+            read = Answer(lines).typed(list, "return a list of messages")
             wanted = f"from {case}, {many(len(right), 'message')} should come back"
             require(
                 read == right, f"{wanted}, as they were; yours returned {len(read)}."

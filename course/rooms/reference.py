@@ -22,6 +22,7 @@ LESSONS = {
     "06": "head_tokens tail_tokens summary_model reference_only",
     "07": "reactive summary_retries breaker_failures breaker_turns emergency_at warn_at",
     "08": "clear_at_least clear_when cache_ttl keep_alive",
+    "10": "words_tokens",
     "11": "trim_over trim_keep",
     "here": "restore_files restore_tokens session_memory",
 }

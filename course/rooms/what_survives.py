@@ -7,20 +7,25 @@ from typing import Any
 from agentlib.api.spending import PRICED_AS, dollars, rates
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import estimate_tokens
-from agentlib.messages import Block, blocks
+from agentlib.messages import Block, blocks, said_in
+from agentlib.presets import DEFAULT
 from course.checks.what_survives import gate, pin, said
 from course.page import print_lines
+from course.panels.survives import shares
 from windtunnel.runner import Run
 from windtunnel.tasks.kinds import LINE, spoken
 
 # -- what the cells show ---------------------------------------------------------------
 
+WORDS = DEFAULT.scaled(32_000).words_tokens
 ON: dict[str, Any] = {
     "none": {},
     "pin": {"pin": pin},
     "both": {"pin": pin, "gate": gate},
+    "words": {"words": WORDS},
 }
-"""The finished functions of the stored runs, by the name of the layers that are on."""
+"""The finished functions of the stored runs, by the name of the layers that are on, and
+DEFAULT's room for the person's words."""
 
 
 def print_said(run: Run) -> None:
@@ -69,6 +74,32 @@ def lines_of_summaries(run: Run) -> dict[str, dict[str, int]]:
         counts = Counter(match[1] for match in LINE.finditer(text))
         rows[f"summary {number}"] = {kind: counts[kind] for kind in kinds}
     return rows
+
+
+def words_stay() -> dict[str, dict[str, str]]:
+    """Return how many of twenty tasks kept the rule in their work, and the question in
+    a request, after one, three and five compactions."""
+    rows = dict[str, dict[str, str]]()
+    for name, layers in {
+        "the summary alone": "none",
+        "the pin": "pin",
+        "the words stay": "words",
+    }.items():
+        stored = shares(layers, 600, "heeds")
+        told = [stored["constraint"][n - 1][2] for n in (1, 3, 5)]
+        asked = [stored["open question"][n - 1][0] for n in (1, 3, 5)]
+        rows[name] = {
+            "rule obeyed": ", ".join(f"{20 * share:.0f}" for share in told),
+            "question kept": ", ".join(f"{20 * share:.0f}" for share in asked),
+        }
+    return rows
+
+
+def print_block(run: Run) -> None:
+    """Print the words that stand beside a run's last summary."""
+    summary = run.session.compactions[-1].message or {"content": ""}
+    for text in (each for block in blocks(summary) for each in said_in(block)):
+        print_lines(f"[said] {text}", 2)
 
 
 def costs(pinned: Run, lines: Sequence[str], lost: Run) -> dict[str, dict[str, Any]]:

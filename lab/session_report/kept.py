@@ -38,7 +38,7 @@ from statistics import quantiles
 from typing import Any, cast
 
 from agentlib.auto_compact import summary_text
-from agentlib.messages import PUT_BACK, Message, blocks, result_text
+from agentlib.messages import PUT_BACK, Message, blocks, result_text, said_in
 from agentlib.session.file import CompactionRecord
 from agentlib.transcripts import Session
 from session_report import load
@@ -219,10 +219,14 @@ def measured(path: Path) -> list[Compacted]:
 
 
 def summary_of(compaction: CompactionRecord) -> str:
-    """Return a summary as it is searched: without its frame and what was put back."""
-    text = summary_text(compaction.message) if compaction.message else ""
-    text = _HEAD.sub("", text.partition(PUT_BACK)[0].replace("\r", ""))
-    return _FOOT.sub("", text)
+    """Return a summary as it is searched: without its frame and what was put back, but
+    with the person's words that stand beside it."""
+    if compaction.message is None:
+        return ""
+    text = summary_text(compaction.message).partition(PUT_BACK)[0]
+    text = _FOOT.sub("", _HEAD.sub("", text.replace("\r", "")))
+    words = (each for block in blocks(compaction.message) for each in said_in(block))
+    return "\n".join([text, *words])
 
 
 def rows(session: Session) -> list[Row]:

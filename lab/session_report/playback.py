@@ -44,6 +44,7 @@ from agentlib.settings import Settings
 from agentlib.step import Outcome, Reason, Step, answered, in_place_of
 from agentlib.transcripts import Session
 from session_report.frames import Frame, repeated_at
+from session_report.gathered import is_programs
 from session_report.need import Need, needs
 from session_report.weights import Weights
 
@@ -183,6 +184,7 @@ class _Replay:
             now,
             messages=self.view,
             settled=self.settled,
+            said=self._said(event.seen),
             archive=lambda: recorded.archive if recorded else "stand-in",
         )
         step = run_engine(self.engine, now)
@@ -203,6 +205,14 @@ class _Replay:
         self.view = step.applied(self.view)
         self.settled = step.settled
         return step
+
+    def _said(self, seen: int) -> list[str]:
+        """Return what the person had said by then, without what other programs put in
+        its place."""
+        spoken = self.session.said(seen)
+        if self.session.persons is not None:
+            return spoken
+        return [text for text in spoken if not is_programs(text)]
 
     def _idle(self, at: float) -> float:
         """Return the seconds since the prompt cache was last used."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import wraps
 from itertools import accumulate
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -40,13 +41,23 @@ WINDOW = 200_000
 
 
 def engine(family: str) -> Callable[[ContextEngine], ContextEngine]:
-    """List a function among the engines of a family."""
+    """List a function among the engines of a family.
+
+    What the person has said doesn't stand beside their summaries, but as far as an
+    engine keeps it by its own mechanism.
+    """
 
     def listed(function: ContextEngine) -> ContextEngine:
+        @wraps(function)
+        def alone(now: Now) -> Step:
+            return function(
+                replace(now, settings=replace(now.settings, words_tokens=0))
+            )
+
         name: str = getattr(function, "__name__", "")
         FAMILIES.setdefault(family, []).append(name)
-        ALL[name] = function
-        return function
+        ALL[name] = alone
+        return alone
 
     return listed
 

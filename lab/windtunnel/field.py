@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.ticker import MultipleLocator
 
 from session_report.style import BLUE, DARK, GREY, RED, Chart, Look, patches, plain
-from windtunnel.judge.spreads import alike
+from windtunnel.judge.spreads import BASE, alike
 from windtunnel.trade import EVIDENCE, TITLES, Spread, intervals
 
 COLOURS = (GREY, BLUE, "#8757A8", "#2F7F62", "#B9741A")
@@ -41,11 +41,11 @@ def field(
     colour each. `front`: those that nobody beats in both, to be joined by a line. Those
     in `mine` are red and joined in their order, and the last is the largest. Dots at
     nearly the same place have one name for all. An engine too expensive for the picture
-    stands at its edge, with its cost. Engines that no task told from DEFAULT have no
-    dot and are named below.
+    stands at its edge, with its cost. Engines that no task told from what they are
+    built on have no dot and are named below. That has none either, beside DEFAULT's.
     """
     unshown = [name for name in alike(dots) if name not in mine]
-    dots = {name: dot for name, dot in dots.items() if name not in unshown}
+    dots = {name: dot for name, dot in dots.items() if name not in (*unshown, BASE)}
     front = [name for name in front if name in dots]
     chart = Chart(5.75, title)
     axes = chart.frame(
@@ -86,7 +86,7 @@ def field(
     notes = [EVIDENCE + "."]
     if unshown:
         names = ", ".join(name.replace("_", " ") for name in unshown)
-        words = f"As DEFAULT in everything, because no task needs them: {names}."
+        words = f"As DEFAULT with {BASE} in everything, because no task needs them: {names}."
         notes += textwrap.wrap(words, 100)
     small: Any = {"fontsize": 8, "color": GREY, "va": "bottom"}
     chart.figure.text(0.014, 0.5 / chart.height, "\n".join(notes), **small)

@@ -99,6 +99,39 @@ def test_inspect_keeps_the_view_itself_and_the_whole_log(tmp_path: Path):
     assert calls > max(len(tool_names(each.history)) for each in files)
 
 
+def alone(script: str, folder: Path) -> str:
+    """What a script prints that needs no server."""
+    done = subprocess.run(
+        [PYTHON, AGENTS / f"{script}.py"],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    return done.stdout
+
+
+def test_the_task_stays_in_inspects_view_once_however_often_it_is_nudged(
+    tmp_path: Path,
+):
+    summed, refused = map(json.loads, alone("words_inspect", tmp_path).splitlines())
+    assert summed == [[1, 1]] * 5
+    assert [task for task, _ in refused] == [1] * 5
+    files = [load(path) for path in tmp_path.glob("stop/*.jsonl")]
+    assert all(c.failure is None for each in files for c in each.compactions)
+
+
+def test_the_task_stays_where_pydantic_asks_again_for_a_structured_answer(
+    tmp_path: Path,
+):
+    there, requests = map(int, alone("words_pydantic", tmp_path).split())
+    assert there == requests == 25
+    (session,) = (load(path) for path in tmp_path.glob("sessions/*.jsonl"))
+    assert len(session.compactions) >= 2
+
+
 def test_claude_code_leaves_its_transcript_before_it_compacts(tmp_path: Path):
     server = Noted(200_000)
     trigger = run("compacting_claude", tmp_path, server).split()[-1]

@@ -540,6 +540,70 @@ def test_a_part_of_the_request_is_carried_like_the_words(name: str, tmp_path: Pa
     assert "··" not in words(history)
 
 
+TASK = "Read the numbers; never touch prod.cfg."
+NUDGE = "You did not use a tool. Go on with the task."
+WORDS = replace(SETTINGS, words_tokens=200)
+
+
+@pytest.mark.parametrize("shape", [anthropic, openai])
+def test_nudges_never_cost_the_task_and_take_one_line(shape: Any, tmp_path: Path):
+    compaction = Compaction(tmp_path, WORDS)
+    ask = Asked()
+    given = shape(0, first=TASK)
+    for n in range(9):
+        given += shape(3, ids=f"{n}-{{}}")[len(shape(0)) :]
+        view = grown(compaction, given, ask, start=max(1, len(given) - 6))
+        assert words(view).count(TASK) == 1
+        given += [
+            {"role": "assistant", "content": "I will go on."},
+            {"role": "user", "content": NUDGE},
+        ]
+        view = compaction.view(given, ask)
+        assert words(view).count(TASK) == 1
+    assert len(ask) >= 3
+    assert words(view).count(NUDGE) <= 3  # the block's, and those of the tail
+
+
+def test_actions_written_as_text_never_cost_the_task(tmp_path: Path):
+    compaction = Compaction(tmp_path, WORDS)
+    ask = Asked()
+    given: Listed = [{"role": "user", "content": TASK}]
+    for n in range(60):
+        assert words(compaction.view(given, ask)).count(TASK) == 1
+        given += [
+            {"role": "assistant", "content": f"```bash\ncat {n}\n```"},
+            {"role": "user", "content": f"Output: file {n} " + "lorem ipsum " * 90},
+        ]
+    assert len(ask) >= 3
+
+
+def test_a_part_of_words_that_were_answered_is_not_in_the_block(tmp_path: Path):
+    first = [{"type": "text", "text": "Build this page."}, PICTURE]
+    given = [
+        *anthropic(3, first=first),
+        {"role": "assistant", "content": "It is built."},
+        *anthropic(9, first="And this?", ids="u{}"),
+    ]
+    view = Compaction(tmp_path, WORDS).view(given, Asked())
+    content = view[0]["content"]
+    assert "[said] Build this page.\n" in content
+    assert "AAAA" not in words(view)
+    assert content.endswith("And this?")
+
+
+def test_the_person_is_told_which_words_had_no_room(tmp_path: Path):
+    told = list[Event]()
+    compaction = Compaction(tmp_path, replace(WORDS, words_tokens=60), tell=told.append)
+    given = [
+        *anthropic(3, first=TASK + " Take care." * 30),
+        {"role": "assistant", "content": "Done."},
+        *anthropic(9, first="And this?", ids="u{}"),
+    ]
+    compaction.view(given, Asked())
+    [done] = [event.text for event in told if event.kind == "compaction_done"]
+    assert done.endswith(": 1 (words_tokens)")
+
+
 def test_pictures_in_results_have_a_weight(tmp_path: Path):
     given = openai(30)
     for message in given:

@@ -52,6 +52,7 @@ POLICIES = {
     "off": Settings(micro="off", keep_exchanges=3),
     "at least": Settings(clear_at_least=3_000, keep_recent=0, keep_exchanges=0),
     "head and tail": Settings(head_tokens=500, tail_tokens=1_000),
+    "words": Settings(words_tokens=12_000),
 }
 SETTINGS = {
     "small": SMALL,

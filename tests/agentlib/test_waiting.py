@@ -1,5 +1,5 @@
 """What still waits: the person's words without an answer survive every compaction, and
-those with an answer belong to the summary."""
+those with an answer don't wait again."""
 
 from dataclasses import replace
 from typing import Any, get_args

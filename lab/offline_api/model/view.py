@@ -319,7 +319,10 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     return View(
         habits=habits,
         request=request or task,
-        earlier=tuple(text for texts in spoken[: max(start, 0)] for text in texts),
+        earlier=(
+            *(text for m in messages for b in msg.blocks(m) for text in msg.said_in(b)),
+            *(text for texts in spoken[: max(start, 0)] for text in texts),
+        ),
         unanswered=tuple(_unanswered(messages, asked[: start + 1])),
         summary=summary,
         calls=(*(_put_back(whole) if carried else ()), *calls),
@@ -605,7 +608,7 @@ def _words(message: Message) -> list[str]:
         block["text"]
         for block in texts
         if block not in _summaries(message)
-        and not block["text"].startswith((msg.ANSWERED, msg.LEFT_OUT))
+        and not block["text"].startswith((msg.ANSWERED, msg.LEFT_OUT, msg.SAID))
     ]
 
 

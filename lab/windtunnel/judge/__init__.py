@@ -23,7 +23,7 @@ from session_report import load, policies
 from session_report.policies import KEEPS_ALL
 from windtunnel import engines
 from windtunnel.judge.protocol import CASES, SECONDS, broken, guarded
-from windtunnel.judge.spreads import Spread, beats, compared, front, spread
+from windtunnel.judge.spreads import BASE, Spread, beats, compared, front, spread
 from windtunnel.runner import outcomes, play
 from windtunnel.tasks.generated import FIELD, generated
 
@@ -44,6 +44,7 @@ WHOLE = "nothing forgotten"
 NAMED: dict[str, tuple[Settings, ContextEngine]] = {
     WHOLE: (KEEPS_ALL, pipeline.compact),
     **{name: (preset, pipeline.compact) for name, preset in presets.ALL.items()},
+    BASE: (replace(presets.DEFAULT, words_tokens=0), pipeline.compact),
     **{name: (presets.DEFAULT, engine) for name, engine in engines.ALL.items()},
 }
 OTHERS = (*NAMED,)
@@ -193,7 +194,7 @@ class Verdict:
         from windtunnel.field import field as drawn
 
         dots = {name: (each.cost, each.kept) for name, each in self.spreads.items()}
-        families = {"presets": [WHOLE, *presets.ALL]}
+        families = {"presets": [WHOLE, *presets.ALL, BASE]}
         families |= engines.FAMILIES
         mine = [*trail, self.name]
         return drawn(

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentlib.cli.render import plain
 from windtunnel.judge import Row, Verdict
-from windtunnel.judge.spreads import MEASURES, alike, counted
+from windtunnel.judge.spreads import BASE, MEASURES, alike, counted
 from windtunnel.runner import EVIDENCE
 from windtunnel.tasks.mechanisms import in_words
 
@@ -58,7 +58,7 @@ def lines(
     yield from _beside(verdict, least)
     if unshown := [name for name in alike(verdict.spreads) if name != verdict.name]:
         names = ", ".join(unshown)
-        yield f"As default in every task, because no task needs what they do: {names}."
+        yield f"As default with {BASE} in every task, because no task needs what they do: {names}."
         yield from (f"{name}: {told}" for name in unshown if (told := in_words(name)))
 
 

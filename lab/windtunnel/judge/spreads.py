@@ -19,6 +19,8 @@ MEASURES = (
     "again",
     "compactions",
 )
+BASE = "no words"
+"""DEFAULT with `words_tokens` 0: what the field's engines are built on."""
 EQUAL = "not to be told apart: the spreads overlap"
 
 Interval = tuple[float, float, float]
@@ -114,15 +116,15 @@ def beats(one: Spread, other: Spread) -> bool:
     return max(sides) > 0 <= min(sides)
 
 
-def alike(spreads: Mapping[str, Any], name: str = "default") -> list[str]:
-    """Return those that came to just the same as the one of this name, so that nothing
-    here shows what they do.
+def alike(spreads: Mapping[str, Any]) -> list[str]:
+    """Return those that came to just the same as what they are built on, so that
+    nothing here shows what they do.
 
-    >>> alike({"default": 1, "plan_put_back": 1, "spilled": 2})
+    >>> alike({BASE: 1, "plan_put_back": 1, "spilled": 2})
     ['plan_put_back']
     """
-    usual = spreads.get(name)
-    return [other for other in spreads if other != name and spreads[other] == usual]
+    usual = spreads.get(BASE)
+    return [other for other in spreads if other != BASE and spreads[other] == usual]
 
 
 def front(spreads: Mapping[str, Spread]) -> list[str]:

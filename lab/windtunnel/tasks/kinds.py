@@ -189,16 +189,18 @@ def play_kinds(
     keep_recent: int = max(KEEPS),
     pin: Pin | None = None,
     gate: Gate | None = None,
+    words: int = 0,
     errands: int = 5,
 ) -> Run:
-    """Play the task of a seed with summaries of so many tokens, and with a pin and a
-    gate.
+    """Play the task of a seed with summaries of so many tokens, with a pin and a gate,
+    and with `words` tokens for what the person has said.
 
     Raise ValueError for another model than those of `MODELS`.
     """
     if model not in MODELS:
         raise ValueError(f"model={model!r}; choose one of {', '.join(MODELS)}")
-    settings = replace(SETTINGS, summary_tokens=tokens, keep_recent=keep_recent)
+    sizes = {"summary_tokens": tokens, "words_tokens": words}
+    settings = replace(SETTINGS, keep_recent=keep_recent, **sizes)
     hooks = hooks_of(pin, gate)
     task = task_of_kinds(seed, generations, errands)
     most = turns(generations)

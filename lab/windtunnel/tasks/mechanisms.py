@@ -7,7 +7,7 @@ run. `make sweeps` writes it.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -146,7 +146,8 @@ def played(engine: str, beside: str, seed: int) -> Run:
     24
     """
     need = NEEDED[engine](seed)
-    settings = presets.DEFAULT.scaled(need.window)
+    # What the person has said stands beside no summary of the field's engines.
+    settings = replace(presets.DEFAULT, words_tokens=0).scaled(need.window)
     own = pipeline.compact if beside == BESIDE else engines.ALL[beside]
     return play(need.task, settings, engine=own, faults=need.faults, max_turns=LONGEST)
 

@@ -388,12 +388,12 @@ def test_pairs_say_what_may_be_claimed_and_count_the_tasks():
     def claim(mine: Any, other: Any) -> int:
         return -1 if mine[0] < other[0] else 1
 
-    rows = pairs(claim, ("spilled", "default", "cost"), ("hermes", "default", "kept"))
+    rows = pairs(claim, ("spilled", "default", "cost"), ("hermes", "no words", "kept"))
     assert rows["claim"].tolist() == ["less", "less"]
     untold = pairs(lambda *_: 0, ("spilled", "default", "cost"))
     assert untold["claim"].tolist() == ["none"]
     assert rows["less/more"].tolist() == ["20/0", "15/0"]
-    assert compared(FIELD.spreads["hermes"], FIELD.spreads["default"]) == EQUAL
+    assert compared(FIELD.spreads["hermes"], FIELD.spreads["no words"]) == EQUAL
 
 
 def test_a_title_has_the_means_and_a_count_of_tasks_has_a_word():
