@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 from agentlib import presets
 from agentlib.pipeline import ContextEngine
 from agentlib.settings import Settings
 from course.checks.transcripts import plain_answers, plain_load, power_cut
 from session_report.amounts import many
-from windtunnel.parts import Parts
 from windtunnel.runner import Run, play
 from windtunnel.tasks.scenarios import REVIEW
 
@@ -36,7 +35,7 @@ LATE = at(10_400)
 
 
 def after_a_power_cut(
-    append: Callable[..., Any], engine: ContextEngine, **parts: Unpack[Parts]
+    append: Callable[..., Any], engine: ContextEngine, shell: bool = True
 ) -> Run:
     """Write each message with `append`, lose the power after turn 17, and go on.
 
@@ -44,16 +43,16 @@ def after_a_power_cut(
     lesson 05 read the rest and answer the call whose result is gone.
     """
     cut: Any = power_cut(append, plain_load, plain_answers)
-    return play(REVIEW, LATE, engine=engine, **cut, **parts)
+    return play(REVIEW, LATE, engine=engine, shell=shell, **cut)
 
 
 def moved(
-    engine: ContextEngine, threshold: int, keep_recent: int, **parts: Unpack[Parts]
+    engine: ContextEngine, threshold: int, keep_recent: int, shell: bool = True
 ) -> tuple[Run, str]:
     """Run the task with an engine at other numbers, and return a title for its
     picture."""
     settings = replace(at(threshold), keep_recent=keep_recent)
-    run = play(REVIEW, settings, engine=engine, **parts)
+    run = play(REVIEW, settings, engine=engine, shell=shell)
     count = many(len(run.session.compactions), "compaction")
     report = "the report is written" if run.checks["done"] else "no report"
     return run, f"{many(run.turns, 'turn')}, {count}, {report}"

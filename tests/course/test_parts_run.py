@@ -110,7 +110,7 @@ def workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def in_the_terminal(folder: Path) -> None:
-    given = ["--engine", yours.FILE, "--window", "16000", "--workspace", "work"]
+    given = ["--engine", yours.FILE, "--window", "14000", "--workspace", "work"]
     main([*given, "--transcripts", str(folder / "t"), PROMPT])
 
 

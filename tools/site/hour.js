@@ -35,7 +35,7 @@ function keep() {
 // -- Python ---------------------------------------------------------------------------------
 
 let worker;  // a promise of the worker that has started
-let stopWorker = () => {};
+let stopWorker = _ => {};
 let count = 0;
 const waiting = new Map();
 const ran = new Map();  // by cell, the source that this worker ran last
@@ -48,7 +48,7 @@ function say(words, isLasting = true) {
 let place = document.getElementById("try");  // where the person pressed
 
 function loading({loaded, total, step}) {
-  const bar = place.querySelector(".loading");
+  const bar = place.querySelector(".loading") ?? document.querySelector("#try .loading");
   bar.hidden = false;
   if (loaded) {
     bar.max = total;
@@ -116,8 +116,9 @@ function queue(section, work) {
     document.body.dataset.running = "";
     for (const stop of document.querySelectorAll(".stop")) stop.hidden = false;
     try {
-      await work();
-      say(`Done in ${((performance.now() - start) / 1000).toFixed(1)} seconds.`);
+      const words = await work();
+      const seconds = ((performance.now() - start) / 1000).toFixed(1);
+      say(`${typeof words === "string" ? words : "Done"} in ${seconds} seconds.`);
     } catch (error) {
       say(error.message);
     } finally {
@@ -166,7 +167,10 @@ async function run(id) {
   } finally {
     for (const cell of cells) outputs(cell.id)?.classList.remove("stale");
     offerFile();
+    dispatchEvent(new Event("resize"));  // site.js lets the keyboard scroll wide boxes
   }
+  const {exercise} = cellOf.get(id);
+  return exercise && `${exercise} ${sections.get(id).dataset.passed === "true" ? "passed" : "not yet"},`;
 }
 
 function offerFile() {
@@ -306,7 +310,7 @@ function figure(run, name) {
       "A dotted bar is a prompt that was never sent: a summary took its place.",
     run.summary_request.some(Boolean) && "A thin bar is the request for a summary.",
   ].filter(Boolean);
-  return element("figure", {className: "play live-figure"}, caption, frame, key,
+  return element("figure", {className: "live-figure"}, caption, frame, key,
     ...marks.length ? [element("p", {className: "quiet", textContent: marks.join(" ")})] : []);
 }
 
@@ -399,8 +403,11 @@ const TOKENS = new RegExp([
   /(?<k>\b(?:def|return|if|elif|else|for|while|in|not|and|or|is|None|True|False|lambda|with|as|from|import|class|try|except|finally|raise|yield|pass|break|continue|assert|del|global|nonlocal)\b)/,
 ].map(each => each.source).join("|"), "g");
 
+/** The code as it is typed. Some ways of putting text in make a box of each line. */
+const typed = box => box.querySelector("div, br") ? box.innerText : box.textContent;
+
 function colour(box) {
-  const text = box.textContent;
+  const text = typed(box);
   const nodes = [];
   let end = 0;
   for (const word of text.matchAll(TOKENS)) {
@@ -432,11 +439,7 @@ async function edit() {
     colour(box);
     const jar = CodeJar(box, colour, {tab: "    ", addClosing: false, spellcheck: false});
     box.style.whiteSpace = "pre";
-    jar.onUpdate(text => {
-      store.sources[id] = text;
-      keep();
-      offerStub(id);
-    });
+    jar.onUpdate(() => note(id));
     box.addEventListener("keydown", event => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
@@ -450,6 +453,15 @@ async function edit() {
   }
 }
 
+/** Keep what stands in an editor. */
+function note(id) {
+  const box = sections.get(id).querySelector("[role=textbox]");
+  if (!box || typed(box) === source(cellOf.get(id))) return;
+  store.sources[id] = typed(box);
+  keep();
+  offerStub(id);
+}
+
 function offerStub(id) {
   const own = store.sources[id];
   sections.get(id).querySelector(".stub").hidden = own === undefined || own === cellOf.get(id).source;
@@ -461,6 +473,7 @@ async function press(id) {
   try {
     await edit();
   } catch { /* the worker says what can't be loaded */ }
+  note(id);
   return queue(section, () => run(id));
 }
 
@@ -491,6 +504,7 @@ for (const [id, section] of sections) {
 for (const id of Object.keys(store.outputs)) if (cellOf.has(id)) show(id);
 for (const button of document.querySelectorAll(".save")) button.addEventListener("click", save);
 offerFile();
+dispatchEvent(new Event("resize"));
 document.querySelector("#try .begin").addEventListener("click", async event => {
   place = document.getElementById("try");
   await edit().catch(() => {});
