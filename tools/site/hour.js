@@ -375,7 +375,7 @@ function svg(run, name) {
   }
   path(`M${left} ${y(run.window)}H${width - right}`, `--play-line:${INK.dark}`, 'stroke-width="36"');
   const level = (tokens, words, ink) => isNarrow
-    ? text(width - right, y(tokens) - 50, words, {ink, anchor: "end", more: 'class="level"'})
+    ? text(width - right, y(tokens) - 80, words, {ink, anchor: "end", more: 'class="level"'})
     : text(width - right + 80, y(tokens) + 45, words, {ink});
   level(run.window, `window ${run.window.toLocaleString("en-US")}`, INK.dark);
   if (run.threshold) {
