@@ -12,32 +12,18 @@ from pandas import DataFrame
 
 from course.figures.survival import survival
 from course.generations import places, planted
+from course.outcome import told
 from course.scoreboard import measures
 from session_report.amounts import many
 from session_report.style import LINE, wrapped
 from windtunnel.runner import Run
 from windtunnel.tasks.scenarios import Scenario
 
-UNTOLD = ("named", "lost", "false")
-"""Checks of a report that a run's sentence leaves out, because `done` and `described`
-follow."""
-
 
 def run_sentence(run: Run, *more: str) -> str:
-    """Say what came of a run. `more`: parts to add before its checks."""
-    words = {"True": "yes", "False": "no"}
-    shown = {
-        name: str(value) for name, value in run.checks.items() if name not in UNTOLD
-    }
-    checks = ", ".join(
-        f"{name} {words.get(value, value)}" for name, value in shown.items()
-    )
-    counts = f"{run.turns:,} turns, {run.repeated:,} calls made again, {run.sent:,} tokens sent"
-    text = "; ".join([counts, *more, checks]) + "."
-    ended = f"The API ended it: {run.refused.rstrip('.')}." if run.refused else ""
-    if run.ended and not ended:
-        ended = f"It ended: {run.ended.rstrip('.')}."
-    return wrapped(f"{text} {ended}".rstrip())
+    """Say what came of a run, in printed lines. `more`: parts to add before its
+    checks."""
+    return wrapped(told(run, *more))
 
 
 def measured(runs: Mapping[str, Run], columns: Sequence[str] = ()) -> DataFrame:

@@ -57,6 +57,7 @@ def site(repo: str) -> str:
 def ways(repo: str) -> dict[str, str]:
     """Return where one can read or run the course without installing it."""
     return {
+        "Try it in your browser": f"{site(repo)}an_hour.html#try",
         "Read it on the web": site(repo),
         "Run it on Binder": f"https://mybinder.org/v2/gh/{repo}/HEAD?urlpath=lab/tree/{FIRST}",
         "Run it in Codespaces": f"https://codespaces.new/{repo}",

@@ -63,6 +63,10 @@ class Part:
     setup: bool = False
     hints: tuple[str, ...] = ()
     answers: str = ""
+    code: str = ""
+    """The source as it is typed."""
+    exercise: str = ""
+    """The exercise that the cell checks, such as "02.2"."""
 
 
 class _Renderer(mistune.HTMLRenderer):
@@ -184,6 +188,8 @@ def _code(cell: NotebookNode, markdown: Callable[[str], Markup], answers: str) -
         setup="setup" in tags,
         hints=find(exercise[1]).hints if exercise else (),
         answers=answers,
+        code=cell.source,
+        exercise=exercise[1] if exercise else "",
     )
 
 

@@ -12,17 +12,19 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
 import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 from nbformat import NotebookNode, v4
 
-from tools import address, places
+from session_report.style import LOOKS, NAMES
+from tools import address, in_page, places
 from tools.cells import Part, figure, is_figure, is_navigation, parts, reader
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +33,8 @@ FRONT = NOTEBOOKS / "index.ipynb"
 OUT = ROOT / "build/html"
 SITE = Path(__file__).with_name("site")
 PLAYER = (Path(__file__).with_name("play.js"), Path(__file__).with_name("play.css"))
-STATIC = (*(SITE / name for name in ("site.css", "site.js", "icon.svg")), *PLAYER)
+NAMED = ("site.css", "site.js", "hour.css", "hour.js", "icon.svg")
+STATIC = (*(SITE / name for name in NAMED), *PLAYER)
 LINK = re.compile(r'( (?:href|src)=")(?![a-z]+:|#)([^"#]+)(?=["#])')
 LINKS = (
     "[README](README.md) · [all lessons](notebooks/index.ipynb)"
@@ -39,7 +42,7 @@ LINKS = (
 )
 """The row of links on a page whose source has none."""
 HOUR = "an_hour"
-"""The notebook that the front page begins with."""
+"""The notebook that the front page begins with. Its page can run it."""
 SECTION = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>')
 TAG = re.compile(r"<[^>]*>")
 LESSON = re.compile(r"\d\d_")
@@ -64,6 +67,38 @@ class Page:
     files: frozenset[Path]
     moving: NotebookNode | None
     cover: NotebookNode | None
+    live: "Live | None" = None
+
+
+@dataclass(frozen=True)
+class Live:
+    """What a page needs whose cells run in the browser."""
+
+    megabytes: int
+    versions: Mapping[str, str]
+    cells: Markup
+    """JSON: a list of the cells that can run, each with its `id`, `source` and
+    `exercise`, "" if it is none."""
+    looks: Markup
+    """JSON: the colour, the pattern and the name of each kind of block."""
+
+    @classmethod
+    def of(cls, page: Page, python: Path) -> "Live":
+        """Say what the page of the hour needs of the folder that `in_page` made."""
+        cells = [
+            {"id": part.id, "source": part.code, "exercise": part.exercise}
+            for part in page.parts
+            if part.code and not part.setup
+        ]
+        looks = {
+            kind: [look.colour, look.pattern, NAMES[kind]]
+            for kind, look in LOOKS.items()
+        }
+        return cls(
+            round(in_page.size(python) / 1e6),
+            in_page.versions(),
+            *(htmlsafe_json_dumps(each) for each in (cells, looks)),
+        )
 
 
 def sources() -> list[Path]:
@@ -241,10 +276,13 @@ def framed(page: Page, pages: Mapping[str, Page]) -> str:
     )
 
 
-def build(out: Path, notebooks: Mapping[Path, NotebookNode]) -> list[Path]:
+def build(
+    out: Path, notebooks: Mapping[Path, NotebookNode], python: Path | None = None
+) -> list[Path]:
     """Write the whole site into a folder, and return the paths of its pages.
 
-    `notebooks` are those that aren't taken as they are stored.
+    `notebooks` are those that aren't taken as they are stored. `python` is the folder
+    with which the hour's cells run in its page.
     """
     paths = sources()
     pages = {
@@ -255,6 +293,9 @@ def build(out: Path, notebooks: Mapping[Path, NotebookNode]) -> list[Path]:
         copy(file, out / place(file))
     for file in STATIC:
         copy(file, out / file.name)
+    if python:
+        shutil.copytree(python, out / "python", dirs_exist_ok=True)
+        pages[HOUR] = replace(pages[HOUR], live=Live.of(pages[HOUR], python))
     for name, page in pages.items():
         (out / f"{name}.html").write_text(
             framed(page, pages), encoding="utf-8", newline="\n"
@@ -275,7 +316,7 @@ def copy(file: Path, target: Path) -> None:
 def main() -> int:
     notebooks = recorded()
     shutil.rmtree(OUT, ignore_errors=True)
-    pages = build(OUT, notebooks)
+    pages = build(OUT, notebooks, in_page.make())
     size = sum(path.stat().st_size for path in OUT.rglob("*") if path.is_file())
     print(
         f"{len(pages)} pages, {size / 1e6:.1f} MB. Open {OUT.relative_to(ROOT)}/index.html"

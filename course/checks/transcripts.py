@@ -227,7 +227,7 @@ def power_cut(
 
     def read(path: Path) -> list[Message]:
         messages = load(path)
-        results = close(messages) if close else []
+        results: list[Block] = close(messages) if close else []
         return (
             [*messages, {"role": "user", "content": results}] if results else messages
         )

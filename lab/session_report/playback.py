@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentlib.auto_compact import SummaryFailed, summary_text
 from agentlib.compaction.around import Hooks, hooked
@@ -339,6 +339,13 @@ def stand_in(tokens: int) -> str:
 
 
 def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
+    """Return the `rows` of a replay as a table."""
+    import pandas
+
+    return pandas.DataFrame(rows(frames))
+
+
+def rows(frames: Sequence[Frame]) -> list[dict[str, Any]]:
     """Return a row a turn: tokens in all and by kind, the limits, and what the layers
     did.
 
@@ -348,13 +355,11 @@ def table(frames: Sequence[Frame]) -> "pandas.DataFrame":
     `summary_request` that of its summary, and `summary_failed` says that it brought
     none.
     """
-    import pandas
-
     pairs = zip(frames, needs(frames), strict=True)
-    return pandas.DataFrame([_row(frame, need) for frame, need in pairs])
+    return [_row(frame, need) for frame, need in pairs]
 
 
-def _row(frame: Frame, need: Need) -> dict[str, object]:
+def _row(frame: Frame, need: Need) -> dict[str, Any]:
     settings = frame.settings
     return {
         "turn": frame.turn,

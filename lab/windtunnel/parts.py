@@ -29,7 +29,7 @@ from agentlib.estimation import TokenMeter, prompt_tokens
 from agentlib.messages import Message, blocks, of_type, waiting
 from agentlib.pipeline import ContextEngine, Layer, Now, run_engine
 from agentlib.step import Step
-from agentlib.tools import Definition, Workspace
+from agentlib.tools import DEFINITIONS, Definition, Workspace, expect, page
 from agentlib.transcripts import Session
 from offline_api import violation
 from offline_api.server import Model
@@ -48,6 +48,19 @@ names."""
 Given = Literal["summary", "summarize", "message"]
 """What a function that compacts gets beside the messages: the text of the summary, a
 function that asks for it, or the finished message with it."""
+
+
+GLOB: Definition = {
+    "name": "glob",
+    "description": "List files by a pattern such as /src/**/*.py: lines, bytes, path.",
+    "input_schema": {
+        "type": "object",
+        "properties": {"pattern": {"type": "string"}},
+        "required": ["pattern"],
+        "additionalProperties": False,
+    },
+}
+"""Lists files where there is no bash."""
 
 
 class PartFailed(RuntimeError):
@@ -136,15 +149,40 @@ class ToolBench(Workspace):
     """A workspace with the learner's tools beside its own."""
 
     added: tuple[Tool, ...] = ()
+    shell: bool = True
+    """False: `glob` lists files in place of bash."""
 
     @property
     def tools(self) -> dict[str, Callable[..., str]]:
+        own = super().tools
+        if not self.shell:
+            own = {"glob": self.glob, **own}
+            del own["bash"]
         added = {tool["name"]: self._on_file(named(do, str)) for tool, do in self.added}
-        return super().tools | added
+        return own | added
 
     @property
     def definitions(self) -> list[Definition]:
-        return [*super().definitions, *(definition for definition, _ in self.added)]
+        own = [each for each in DEFINITIONS if each["name"] in self.tools]
+        listing = [] if self.shell else [GLOB]
+        return [*listing, *own, *(definition for definition, _ in self.added)]
+
+    def glob(self, pattern: str) -> str:
+        """Return a line for each file that a pattern fits: its lines, its bytes, and its
+        path from the folder's root `/` on.
+
+        Raises ToolError if none does.
+        """
+        inner = pattern.lstrip("/")
+        expect(inner and ".." not in inner, f"{pattern!r} is no pattern in this folder")
+        files = sorted(each for each in self.root.glob(inner) if each.is_file())
+        expect(files, f"no file fits {pattern}")
+        return page([self._listed(each) for each in files])
+
+    def _listed(self, file: Path) -> str:
+        data = file.read_bytes()
+        lines = data.count(b"\n")
+        return f"{lines} {len(data)} /{file.relative_to(self.root).as_posix()}"
 
     def _on_file(self, do: Callable[[str], str]) -> Callable[[str], str]:
         return lambda path: do(self.read_file(path))
@@ -175,6 +213,7 @@ class Parts(LearnersParts, total=False):
     model: Model
     stop: Callable[[Session], str]
     max_turns: int | tuple[int, ...]
+    shell: bool
 
 
 NOT_WITH_A_LOOP = ("save", "load", "stop", "hooks", "compact_after", "resume_after")

@@ -33,8 +33,8 @@ from offline_api import client
 from offline_api.faults import Fault
 from offline_api.model import HABITS, Habits
 from offline_api.model.notes import notes_in
-from session_report.frames import Shown
-from session_report.playback import replay, table
+from session_report.frames import Frame, Shown
+from session_report.playback import replay, rows, table
 from windtunnel.parts import (
     LAYERS,
     LearnersLayer,
@@ -160,13 +160,20 @@ class Run:
 
     def table(self) -> "DataFrame":
         """A row for each turn, as the charts take it."""
+        return table(self._frames())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of `table`, for which nobody needs pandas."""
+        return rows(self._frames())
+
+    def _frames(self) -> list[Frame]:
         steps = iter(self.steps)
 
         def recorded(now: Now) -> Step:
             return next(steps)
 
         engine = recorded if self.steps else pipeline.compact
-        return table(replay(self.session, self.settings, engine=engine))
+        return replay(self.session, self.settings, engine=engine)
 
 
 def repeated(history: Sequence[Message], tool: str = "") -> int:
@@ -203,7 +210,7 @@ def asked_at(session: Session) -> list[int]:
     ]
 
 
-_REMEMBERED = {"layers", "engine", "compact_after", "focus", "max_turns"}
+_REMEMBERED = {"layers", "engine", "compact_after", "focus", "max_turns", "shell"}
 """A run with any other part is made again each time: such a function may change in
 between."""
 
@@ -252,6 +259,8 @@ def play(
     hooks             as in `loop.run`
     model             answers in place of the offline model. A KeyboardInterrupt of it ends the run
     stop              (session) -> why to stop after this turn, or ""
+    shell             False: the agent has no bash, and lists files with `glob`. A web page has
+                      no processes
     max_turns         requests for each prompt, one number for all or one for each; with `loop`,
                       for the whole run
     """
@@ -340,7 +349,12 @@ def _played(
             name, settings=settings, session_id=stem, clock=clock
         )
         run = Run(settings=settings, session=session)
-        bench = ToolBench(folder, sandbox=live, added=tuple(parts.get("tools", ())))
+        bench = ToolBench(
+            folder,
+            sandbox=live,
+            added=tuple(parts.get("tools", ())),
+            shell=parts.get("shell", True),
+        )
         work = _Work(run, llm, model_id(live), session, bench, clock, parts)
         try:
             work.through(task)

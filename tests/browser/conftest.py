@@ -14,7 +14,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.browser.page import Notebook, opened
 from tests.browser.servers import NOTEBOOKS, Lab, chromium, jupyter_lab
 from tests.browser.site import served
-from tools import pages
+from tools import in_page, pages
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = shared / "site"
     with FileLock(shared / "site.lock"):
         if not out.exists():
-            pages.build(unfinished := shared / "unfinished", pages.recorded())
+            unfinished = shared / "unfinished"
+            pages.build(unfinished, pages.recorded(), in_page.make())
             unfinished.rename(out)
     return out
 

@@ -106,7 +106,9 @@ def workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / yours.MARK).write_text("{}", "utf-8")
     (tmp_path / "work").mkdir()
     for n in range(24):
-        lines = [f"def f{n}_{i}(left, right):  # {'add ' * 6}" for i in range(60 + 5 * n)]
+        lines = [
+            f"def f{n}_{i}(left, right):  # {'add ' * 6}" for i in range(60 + 5 * n)
+        ]
         text = "\n    return left + right\n\n\n".join(lines)
         (tmp_path / f"work/m{n:02}.py").write_text(f'"""Module {n}."""\n{text} ...\n')
     return tmp_path

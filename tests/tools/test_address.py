@@ -51,6 +51,7 @@ def test_setting_an_address_writes_it_once_and_setting_another_replaces_it(copy:
 def test_the_web_pages_have_the_address_that_github_gives_them(repo, url):
     assert site(repo) == url
     assert f"[Read it on the web]({url})" in block(repo)
+    assert f"[Try it in your browser]({url}an_hour.html#try)" in block(repo)
 
 
 def test_setting_the_same_address_again_changes_no_byte(copy: Path):

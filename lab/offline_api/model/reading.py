@@ -32,7 +32,8 @@ rules."""
 _END = "{} in all."
 """The line with which a report ends, but for one that a rule wants."""
 _ROW = re.compile(r"^(\d+) (\d+) (.+)$", re.MULTILINE)
-_FOUND = re.compile(r"^/(.+)$", re.MULTILINE)
+_FOUND = re.compile(r"^(?:(\d+) (\d+) )?/(.+)$", re.MULTILINE)
+"""A line of a `glob`: a whole path, and before it the lines and bytes, if it has them."""
 _WIDTH = 25
 """Bytes of a line, in files of which only the names are known."""
 
@@ -71,7 +72,7 @@ def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
         step = None
     else:
         found, step = view.printed(view.use("glob", pattern=_pattern(task)), _FOUND)
-        rows = [(1, _WIDTH, path) for path in found]
+        rows = [(lines or 1, size or _WIDTH, path) for lines, size, path in found]
     files = [File(path, int(size), int(lines)) for lines, size, path in rows]
     return [file for file in files if file.path != task.report], step and answer(
         view, "", step
