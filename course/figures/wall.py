@@ -11,6 +11,9 @@ from matplotlib.patches import Rectangle
 from course.figures.window_map import Tile
 from session_report.style import DARK, LOOKS, NAMES, RED, Chart, patches, plain
 
+FAINT = 0.15
+"""How much of older requests a white veil hides."""
+
 
 class Wall(Chart):
     """A run up to one of its requests, which stands out; at first, up to the last.
@@ -43,7 +46,7 @@ class Wall(Chart):
             look = LOOKS[tile.kind].fill(0.5)
             self.blocks.append(Rectangle((left, row + 0.5), tile.tokens, 0, **look))
             left += tile.tokens
-        self.faint = Rectangle((0, 0.5), room, 0, facecolor="white", alpha=0.25)
+        self.faint = Rectangle((0, 0.5), room, 0, facecolor="white", alpha=FAINT)
         self.new = Rectangle((0, 0), 0, 1, fill=False, linewidth=1.8)
         self.over = Rectangle((window, 0), 0, 1, facecolor=RED)
         for patch in (*self.blocks, self.faint, self.new, self.over):

@@ -78,7 +78,7 @@ LOOKS: Mapping[str, Look] = {
     "assistant": Look("#6F9BD8"),
     "thinking": Look("#AEE1F5"),
     "tool_use": Look("#74BBA2"),
-    "tool_result": Look("#EFD2A2"),
+    "tool_result": Look("#B07521"),
     "image": Look("#8F3F56"),
     "placeholder": Look("#FFFFFF", "////"),
     "summary": Look("#8757A8"),
@@ -97,7 +97,7 @@ NAMES = {kind: kind for kind in LOOKS} | {
 def ink_on(colour: str) -> str:
     """Return white for words on a dark colour, and ink for words on a light one.
 
-    >>> ink_on("#27406B"), ink_on("#EFD2A2")
+    >>> ink_on("#27406B"), ink_on("#AEE1F5")
     ('white', '#22272E')
     """
     red, green, blue = ImageColor.getrgb(colour)[:3]
