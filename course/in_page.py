@@ -90,8 +90,8 @@ class AgentPanel:
 
     def shown(self) -> Output:
         """Return the sliders where the documents set them, and the picture there."""
-        start = {name: getattr(the_hour.DOCUMENTS, name) for name in the_hour.KNOBS}
-        start["threshold"] = the_hour.DOCUMENTS.threshold_tokens
+        start = {name: getattr(the_hour.LATE, name) for name in the_hour.KNOBS}
+        start["threshold"] = the_hour.LATE.threshold_tokens
         return {"panel": {"knobs": the_hour.KNOBS, "start": start, **self.at(**start)}}
 
 

@@ -11,7 +11,7 @@ from course.page import run_sentence
 from course.panels.panel import Panel, knobs
 from course.table import Table, as_table
 from course.the_hour import CLEARS as CLEARS
-from course.the_hour import DOCUMENTS, KNOBS, TURNS, WINDOW, measures, moved, units
+from course.the_hour import KNOBS, TURNS, WINDOW, measures, moved, units
 from course.the_hour import LATE as LATE
 from course.the_hour import OFF as OFF
 from course.the_hour import after_a_power_cut as after_a_power_cut
@@ -37,7 +37,7 @@ def agent_panel(engine: ContextEngine) -> Panel:
         run, title = moved(engine, threshold, keep_recent)
         return chart(run, title).png(), run_sentence(run)
 
-    return Panel(knobs(DOCUMENTS, **KNOBS), draw)
+    return Panel(knobs(LATE, **KNOBS), draw)
 
 
 def rows(runs: Mapping[str, Run]) -> Table:

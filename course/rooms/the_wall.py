@@ -110,7 +110,7 @@ def as_json(name: str, value: object) -> str:
     text = text.replace("\\n", "↵\n")
     return (
         f'<div style="flex: 1 1 50%; min-width: 0"><b>{name}</b><pre role="region" tabindex="0" '
-        f'aria-label="{name}" style="max-height: 25em; overflow: auto; line-height: 1.35; '
+        f'aria-label="{name}" style="max-height: 18em; overflow: auto; line-height: 1.35; '
         'font-size: 12px; white-space: pre-wrap; word-break: normal; overflow-wrap: anywhere">'
         f"{text}</pre></div>"
     )
