@@ -11,6 +11,7 @@ from course.page import run_sentence
 from course.panels.panel import Panel, knobs
 from course.table import Table, as_table
 from course.the_hour import CLEARS as CLEARS
+from course.the_hour import DOCUMENTS as DOCUMENTS
 from course.the_hour import KNOBS, TURNS, WINDOW, measures, moved, units
 from course.the_hour import LATE as LATE
 from course.the_hour import OFF as OFF
