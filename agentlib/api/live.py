@@ -199,6 +199,7 @@ def _guarded(
     import anthropic
 
     from agentlib.api.bounded import BOUNDED
+    from agentlib.api.gate import gate
 
     base = values.get("ANTHROPIC_BASE_URL")
     key = values.get("ANTHROPIC_API_KEY")
@@ -211,6 +212,9 @@ def _guarded(
         raise LiveError(
             "The API key holds a blank or a sign that no key has: copy it once more."
         )
+    address = _address(values)
+    web = anthropic.DefaultHttpxClient(follow_redirects=False, **BOUNDED)
+    web.event_hooks = {**web.event_hooks, "request": [gate(address, cap)]}
     return anthropic.Anthropic(
         api_key=key,
         auth_token=token,
@@ -219,8 +223,8 @@ def _guarded(
         # instead.
         default_headers={"x-api-key": key} if base and key else None,
         # A redirect to another host would take that header along.
-        http_client=anthropic.DefaultHttpxClient(follow_redirects=False, **BOUNDED),
-        middleware=[guard(_address(values), cap, warn)],
+        http_client=web,
+        middleware=[guard(address, cap, warn)],
         max_retries=RETRIES,
     )
 

@@ -76,6 +76,16 @@ def test_live_a_token_from_elsewhere_is_not_sent_to_another_endpoint(
         client(live=True, env=None)
 
 
+def test_live_a_call_that_names_another_address_takes_the_key_nowhere(wire: Wire):
+    api = client(live=True, env=None)
+    with pytest.raises(LiveError, match="doesn't go to http://localhost:1"):
+        api.get("http://localhost:1/v1/models", cast_to=object)
+    with pytest.raises(LiveError, match="doesn't go to http://localhost:1"):
+        api.with_options(base_url="http://localhost:1").models.list()
+    assert api.models.list().data
+    assert len(wire.headers) == 1
+
+
 @pytest.mark.parametrize("key", [f"{KEY}\n{KEY}", f"{KEY} {KEY}", "sk-ключ"])
 def test_live_a_key_that_can_be_none_is_not_said_aloud(
     key: str, here: pytest.MonkeyPatch
