@@ -199,10 +199,7 @@ FORMS: dict[str, Callable[[anthropic.Anthropic, str], Any]] = {
         api, name, extra_query={"x": "/v1/messages/count_tokens"}
     ),
 }
-SENDING = [
-    name
-    for name in PRICED | {"messages.batches.create", "beta.messages.batches.create"}
-]
+SENDING = sorted(PRICED | {"messages.batches.create", "beta.messages.batches.create"})
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -211,7 +208,7 @@ def test_after_the_cap_no_form_of_a_call_sends_anything(
 ):
     with shop(monkeypatch, 0.1) as (api, came):
         api.messages.create(**ASK)
-        for name in sorted(SENDING):
+        for name in SENDING:
             if form in ("raw", "streaming") and not name.endswith("create"):
                 continue  # it has no such form
             with pytest.raises((CapReached, LiveError)):
@@ -426,7 +423,7 @@ def test_the_key_goes_to_its_own_address_alone(
         served(Shop(HALF_A_DOLLAR)) as other,
         shop(monkeypatch, max_usd) as (api, came),
     ):
-        with pytest.raises(LiveError, match="doesn't go to http://127.0.0.1"):
+        with pytest.raises(LiveError, match=r"doesn't go to http://127\."):
             ELSEWHERE[way](api, other.url)
         assert other.headers == []
         api.messages.create(**ASK)
