@@ -25,6 +25,7 @@ PROMISES = {
         offline_api/test_client::a_file_with_a_key_is_the_only_source
         offline_api/test_client::a_dotenv_file_of_the_working_directory_gets_no_key
         offline_api/test_client::a_redirect_is_not_followed
+        offline_api/test_client::live_headers_of_the_environment_go_with_its_key_alone
         agentlib/test_ways_to_send::the_key_goes_to_its_own_address_alone
         agentlib/test_ways_to_send::a_redirect_that_a_call_wants_followed_takes_the_key_nowhere
         offline_api/test_client::an_address_of_another_host_is_said_without_its_password

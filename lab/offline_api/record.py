@@ -152,7 +152,7 @@ def into(file: IO[str]) -> Callable[[Record], None]:
             file.write(record.line())
             file.flush()
         except OSError as error:
-            print(f"[a request isn't in the log: {error}]", file=sys.stderr)
+            sys.stderr.write(f"[a request isn't in the log: {error}]\n")
 
     return write
 
