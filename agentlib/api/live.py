@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentlib.api.spending import (
     RETRIES,
@@ -229,7 +229,7 @@ def _guarded(
 
 def _headers(
     values: Mapping[str, str], key: str | None, base: str | None
-) -> dict[str, "str | anthropic.Omit"]:
+) -> dict[str, Any]:
     """Return the headers of each request, if they aren't the SDK's.
 
     The SDK sends a bearer token to a named endpoint, and many want `x-api-key` instead.
@@ -238,7 +238,7 @@ def _headers(
     """
     import anthropic
 
-    own: dict[str, str | anthropic.Omit] = {"x-api-key": key} if base and key else {}
+    own = {"x-api-key": key} if base and key else {}
     custom = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").strip()
     if not key or values.get("ANTHROPIC_CUSTOM_HEADERS", "") == custom:
         return own

@@ -445,7 +445,8 @@ def _attempt(
     """Send a request and count it."""
     import anthropic
 
-    body = cast(dict[str, Any], request.json) if isinstance(request.json, dict) else {}
+    given: object = request.json
+    body = cast(dict[str, Any], given) if isinstance(given, dict) else {}
     model: Any = body.get("model")
     if paying:
         _check(paying, model, body)
