@@ -1,4 +1,4 @@
-"""Made-up keys of sixty real shapes, and texts that only look like keys.
+"""Made-up keys of ninety real shapes, and texts that only look like keys.
 
 Each is put together from parts, so that no scanner takes this file for a leak.
 """
@@ -107,6 +107,41 @@ def shapes() -> Iterator[tuple[str, str]]:
         "private key",
         "-----BEGIN RSA PRI" + f"VATE KEY-----\n{_any(64)}\n{_any(64)}\n",
     )
+    base64 = _LETTERS + "+/"
+    yield ("Bedrock", "ABSK" + _any(128, base64) + "==")
+    yield ("Bedrock", "bedrock-api-" + f"key-YmVkcm9jay5hbWF6b25hd3MuY29t{_any(200)}=")
+    yield ("Atlassian", "ATATT3" + f"xFfGF0{_any(180)}={_hex(8)}")
+    yield ("Bitbucket", "ATCTT3" + f"xFfGN0{_any(180)}={_hex(8)}")
+    for kind in ("pt", "sk"):
+        yield ("LangSmith", "lsv2" + f"_{kind}_{_hex(32)}_{_hex(10)}")
+    yield from (
+        ("Tavily", "tvly" + f"-{_any(32)}"),
+        ("Tavily", "tvly" + f"-dev-{_any(32)}"),
+    )
+    yield from (
+        ("Fly", "fm2" + f"_{_any(300, base64)}="),
+        ("Fly", "fo1" + f"_{_any(43)}"),
+    )
+    yield from (
+        ("Langfuse", "sk-" + f"lf-{_UUID}"),
+        ("Together", "tgp_v1" + f"_{_any(43)}"),
+    )
+    yield from (
+        ("Pinecone", "pcsk" + f"_{_any(64)}"),
+        ("Jina", "jina" + f"_{_any(60)}"),
+    )
+    yield from (("Netlify", "nfp" + f"_{_any(36)}"), ("Alibaba", "LTAI" + _any(20)))
+    yield ("RubyGems", "rubygems" + f"_{_hex(48)}")
+    yield ("Heroku", "HRKU-" + f"AA{_any(58)}")
+    yield ("Mapbox", "sk" + f".eyJ{_any(60)}.{_any(22)}")
+    for name in (
+        "NAME_TOKEN",
+        "CLIENT_SECRET",
+        "OPENAI_API_KEY",
+        "SIGNING_PRIVATE_KEY",
+    ):
+        yield (name, f"{name}" + f"={{{_any(40)}}}")
+        yield (name, f'"{name}"' + f': "{{{_any(32)}}}"')
     yield ("password", f"DB_PASSWORD={{{_any(16)}}}")
     yield ("Cloudflare", f"CF_API_TOKEN={{{_any(40)}}}")
 
@@ -128,4 +163,10 @@ LOOKALIKES = [
     "sha512-" + "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg" * 2,
     "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ" * 3,
     "aws_secret_access_key = os.environ['AWS_SECRET_ACCESS_KEY']",
+    "API_TOKEN=os.environ.get('API_TOKEN2'), SECRET=process.env.MY_SECRET_2024_VALUE",
+    "MAX_TOKENS=1000000000000000a, TOKEN_LIMIT: 0123456789abcdef0123",
+    "SSH_PRIVATE_KEY=/home/ada/keys/id_rsa_2048, GITHUB_TOKEN=${{ secrets.TOKEN_1 }}",
+    "API_KEY=your-api-key-goes-here, PASSWORD: correct horse battery staple 1",
+    "DB_PASSWORD = get_password_of_stage_2(name), NEXT_TOKEN=1234567890123456",
+    "ATATT3 and ABSK and tvly-your-key and lsv2_pt_short, glc_short",
 ]

@@ -106,6 +106,7 @@ ENTRANCES = (
     "agentlib.__main",
     "agentlib.adapters.",
     "agentlib.api.bounded",
+    "agentlib.api.gate",
 )
 AGENT = [n for n in SOURCES if n.startswith("agentlib") and not n.startswith(ENTRANCES)]
 

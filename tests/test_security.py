@@ -25,6 +25,9 @@ PROMISES = {
         offline_api/test_client::a_file_with_a_key_is_the_only_source
         offline_api/test_client::a_dotenv_file_of_the_working_directory_gets_no_key
         offline_api/test_client::a_redirect_is_not_followed
+        offline_api/test_client::live_headers_of_the_environment_go_with_its_key_alone
+        agentlib/test_ways_to_send::the_key_goes_to_its_own_address_alone
+        agentlib/test_ways_to_send::a_redirect_that_a_call_wants_followed_takes_the_key_nowhere
         offline_api/test_client::an_address_of_another_host_is_said_without_its_password
         agentlib/test_main::a_named_file_decides_whom_to_ask""",
     "The file tools neither read nor write": """
@@ -86,11 +89,20 @@ PROMISES = {
     "The cap is held to within one request": """
         agentlib/test_cap::no_request_leaves_after_the_cap
         agentlib/test_cap::no_course_of_replies_leads_past_the_cap
+        agentlib/test_ways_to_send::twenty_threads_on_one_client_send_one_request_at_a_time
+        agentlib/test_keep_alive::ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line
+        agentlib/test_keep_alive::a_cap_ends_it""",
+    "Under a cap a client sends messages": """
+        agentlib/test_ways_to_send::each_call_of_the_sdk_is_priced_free_or_refused
+        agentlib/test_ways_to_send::after_the_cap_no_form_of_a_call_sends_anything
+        agentlib/test_ways_to_send::after_the_cap_no_raw_call_sends_anything
+        agentlib/test_ways_to_send::a_middleware_that_asks_twice_is_let_out_once
+        agentlib/test_spending::a_call_that_is_no_message_is_refused_under_a_cap""",
+    "A request that was sent and whose reply": """
         agentlib/test_spending::under_a_cap_a_reply_that_cannot_be_counted_is_the_last
         agentlib/test_spending::a_connection_that_is_refused_is_free_and_said
         agentlib/test_spending::an_error_of_the_api_itself_is_free
-        agentlib/test_keep_alive::ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line
-        agentlib/test_keep_alive::a_cap_ends_it""",
+        agentlib/test_ways_to_send::a_reply_that_bills_something_beside_itself_is_counted_or_the_last""",
     "A request that you stop with Ctrl-C": """
         agentlib/test_spending::a_request_that_is_stopped_counts_as_the_most_it_can_cost
         agentlib/test_cap::a_request_that_is_stopped_counts_in_the_next_one""",

@@ -25,10 +25,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, cast
 
 import nbformat
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from agentlib.tools import shell
 from tools.recheck import NOT_TRIED, VERDICTS
@@ -39,6 +41,10 @@ SECONDS = 180
 """For one file."""
 LARGEST = 30_000_000
 """Most bytes of one file."""
+MOST_SAID = 1_000_000
+"""Most bytes of the verdicts of one file."""
+Verdicts = dict[str, tuple[bool, str]]
+"""For each exercise, whether it passed, and the message."""
 CHECK = re.compile(r'^check\("([\d.]+)", (.+)\)', re.MULTILINE)
 FOLDERS = ("agentlib", "lab", "course", "tools")
 """What the checks need of the repository. Bubblewrap shows them nothing else of it."""
@@ -92,19 +98,29 @@ def submissions(folder: Path) -> Iterator[tuple[str, Path]]:
             yield path.relative_to(folder).parts[0].removesuffix(".ipynb"), path
 
 
+def rows_or_why(student: str, path: Path, seconds: float, bubblewrap: str) -> list[Row]:
+    """Check one file. Whatever it is, it costs nobody else their rows."""
+    try:
+        return rows(student, path, seconds, bubblewrap)
+    except Exception as error:
+        says = f"it can't be read: {error!r:.200}"
+        return [Row(student, "", False, says, path.name)]
+
+
 def rows(student: str, path: Path, seconds: float, bubblewrap: str) -> list[Row]:
     """Check one file. Return a row for each exercise that it should have."""
 
     def row(exercise: str, passed: bool, says: str) -> Row:
-        words = "" if passed else one_line(says)
-        return Row(student, exercise, passed, words, path.name)
+        return Row(student, exercise, passed, "" if passed else says, path.name)
 
     try:
         wanted, stubs = exercises(path)
     except (OSError, ValueError) as error:
         return [row("", False, str(error))]
     verdicts, ending = run(path, wanted, stubs, seconds, bubblewrap)
-    shown = (
+    if verdicts is None:
+        return [row("", False, ending)]
+    shown: dict[str, Any] = (
         verdicts
         if path.name == AGENT
         else {name: verdicts.get(name) for name in wanted}
@@ -120,6 +136,8 @@ def exercises(path: Path) -> tuple[dict[str, str], dict[str, str]]:
     """
     if path.is_symlink():
         raise ValueError("it is a link; hand in the file itself")
+    if not path.is_file():
+        raise ValueError("it can't be read: it is no file")
     if path.stat().st_size > LARGEST:
         raise ValueError(f"it has more than {LARGEST:,} bytes; clear its outputs")
     if path.name == AGENT:
@@ -147,14 +165,19 @@ def run(
     stubs: dict[str, str],
     seconds: float,
     bubblewrap: str,
-) -> tuple[dict[str, tuple[bool, str]], str]:
-    """Run `recheck` on a copy of the file. Return its verdicts, and why it ended."""
+) -> tuple[Verdicts | None, str]:
+    """Run `recheck` on a copy of the file. Return its verdicts, and why it ended.
+
+    None: what lies there are no verdicts. They are in the folder of the student's code,
+    which can write what it likes.
+    """
     if not wanted:
         return {}, ""
-    with TemporaryDirectory() as name:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
         for each in {path, path.with_name(AGENT)}:
-            if each.is_file() and not each.is_symlink():
+            is_own = each.is_file() and not each.is_symlink()
+            if is_own and each.stat().st_size <= LARGEST:
                 shutil.copyfile(each, folder / each.name)
         words = [path.name, json.dumps(wanted), json.dumps(stubs)]
         call = [
@@ -165,12 +188,37 @@ def run(
         ]
         prefix = confined(bubblewrap, folder) if bubblewrap else []
         ended = shell.run([*prefix, *call], folder, time_limit=seconds)
-        file = folder / VERDICTS
-        is_whole = file.is_file() and not file.is_symlink()
-        verdicts = json.loads(file.read_text(encoding="utf-8")) if is_whole else {}
+        try:
+            verdicts = verdicts_of(folder / VERDICTS, {*wanted, path.name})
+        except (OSError, ValueError, RecursionError) as error:
+            return None, f"its verdicts can't be read: {error!r:.200}"
     if ended.exit_code is None:
         return verdicts, f"it was stopped after {seconds:g} seconds"
     return verdicts, f"it ended before this check: {ended.output.strip()[-200:]}"
+
+
+def verdicts_of(file: Path, exercises: Iterable[str]) -> Verdicts:
+    """Read verdicts on some of the exercises, {} if there is no such file.
+
+    Raises OSError, ValueError or RecursionError for a file that isn't of that form.
+    """
+    if not file.is_file() or file.is_symlink():
+        return {}
+    with file.open("rb") as stream:
+        text = stream.read(MOST_SAID + 1)
+    if len(text) > MOST_SAID:
+        raise ValueError(f"they have more than {MOST_SAID:,} bytes")
+    verdicts: Any = json.loads(text.decode("utf-8"))
+    if not isinstance(verdicts, dict):
+        raise ValueError("they are no object")
+    own = cast(dict[str, Any], verdicts)
+    for exercise, verdict in own.items():
+        match verdict:
+            case [bool(), str()] if exercise in exercises:
+                pass
+            case _:
+                raise ValueError(f"{exercise!r:.80} is no verdict on an exercise")
+    return own
 
 
 def confined(bubblewrap: str, folder: Path) -> list[str]:
@@ -183,14 +231,16 @@ def confined(bubblewrap: str, folder: Path) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """Return text in one line that neither a screen nor a spreadsheet obeys.
+    """Return text in one line that neither a screen nor a spreadsheet obeys, whether it
+    takes a comma or a semicolon for the end of a cell.
 
-    >>> one_line("=1+1\\n\\x1b[2J")
-    "'=1+1 [2J"
+    >>> one_line("=1+1\\n\\x1b[2J; @x")
+    "'=1+1 [2J; '@x"
     """
     words = "".join(c if c.isprintable() else " " for c in str(text)).split()
-    line = " ".join(words)
-    return f"'{line}" if line[:1] in "=+-@" and line else line
+    return re.sub(
+        r"(^|; ?)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])", r"\1'", " ".join(words)
+    )
 
 
 def merged(every: Iterable[Row]) -> list[Row]:
@@ -215,9 +265,8 @@ def write(table: list[Row], file: Path) -> None:
         writer.writerow(["student", "exercise", "result", "file"])
         for row in table:
             result = "passed" if row.passed else row.says
-            writer.writerow(
-                [one_line(row.student), row.exercise, result, one_line(row.file)]
-            )
+            cells = (row.student, row.exercise, result, row.file)
+            writer.writerow(map(one_line, cells))
 
 
 def show(table: list[Row]) -> None:
@@ -227,7 +276,8 @@ def show(table: list[Row]) -> None:
         own = [row for row in table if row.student == student]
         tried = [r.exercise or r.file for r in own if not r.passed and rank(r)]
         passed = str(sum(row.passed for row in own))
-        shown.add_row(one_line(student), passed, str(len(own)), ", ".join(tried))
+        words = (one_line(student), passed, str(len(own)), one_line(", ".join(tried)))
+        shown.add_row(*map(Text, words))  # plain text, whatever markup it has
     Console().print(shown)
 
 
@@ -253,7 +303,8 @@ def main() -> int:
     table: list[Row] = []
     with ThreadPoolExecutor(arguments.jobs) as pool:
         checks = [
-            pool.submit(rows, *file, arguments.seconds, bubblewrap) for file in files
+            pool.submit(rows_or_why, *file, arguments.seconds, bubblewrap)
+            for file in files
         ]
         for number, check in enumerate(checks, 1):
             table += check.result()

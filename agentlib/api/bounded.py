@@ -11,13 +11,18 @@ MOST_BYTES = 32_000_000
 request."""
 
 
-class _Bounded(httpx2.SyncByteStream):
-    """The decoded bytes of a response, up to `MOST_BYTES` of them."""
+MOST_OF_AN_ERROR = 100_000
+"""Most bytes of an error's reply. The rest is left, because a person reads it."""
 
-    def __init__(self, stream: Iterable[bytes], encoding: str) -> None:
+
+class _Bounded(httpx2.SyncByteStream):
+    """The decoded bytes of a response, up to `room` of them."""
+
+    def __init__(self, stream: Iterable[bytes], encoding: str, is_error: bool) -> None:
         self.stream = stream
         self.zipped = zlib.decompressobj(47) if encoding else None
-        self.room = MOST_BYTES
+        self.room = MOST_OF_AN_ERROR if is_error else MOST_BYTES
+        self.is_error = is_error
 
     def __iter__(self) -> Iterator[bytes]:
         is_whole = True
@@ -25,6 +30,9 @@ class _Bounded(httpx2.SyncByteStream):
             if self.zipped:
                 part = self.zipped.decompress(part, self.room + 1)
                 is_whole = self.zipped.eof
+            if self.is_error and len(part) >= self.room:
+                yield part[: self.room]
+                return
             self.room -= len(part)
             if self.room < 0:
                 raise httpx2.DecodingError(f"it has more than {MOST_BYTES:,} bytes")
@@ -41,13 +49,14 @@ def bounded(response: httpx2.Response) -> None:
 
     A small compressed reply can hold gigabytes. `BOUNDED` makes a client use this. A
     reply that is larger than `MOST_BYTES`, or compressed by something else than gzip or
-    deflate, fails as one that can't be read.
+    deflate, fails as one that can't be read. An error is cut at `MOST_OF_AN_ERROR`.
     """
     encoding = response.headers.pop("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "", "gzip", "x-gzip", "deflate"):
         raise httpx2.DecodingError(f"it is compressed as {encoding!r:.80}")
     stream = cast(Iterable[bytes], response.stream)
-    response.stream = _Bounded(stream, encoding.replace("identity", ""))
+    coding = encoding.replace("identity", "")
+    response.stream = _Bounded(stream, coding, response.is_error)
 
 
 BOUNDED: dict[str, Any] = {

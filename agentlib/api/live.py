@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentlib.api.spending import (
     RETRIES,
@@ -170,7 +170,7 @@ def live_client(
     ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, MODEL_ID and MODEL_PRICE all come from the
     file `env` if it sets a key, or else all from the environment. None: from the
     environment. A file that you name has to set a key. ANTHROPIC_CUSTOM_HEADERS is the
-    SDK's, which always reads it from the environment. Redirects are not followed.
+    environment's, so it counts only with a key from there. Redirects are not followed.
 
     `model` is the one that you mean to ask if it isn't MODEL_ID, and `price` its price
     if that isn't MODEL_PRICE. From here on this process bills the model at that price,
@@ -199,6 +199,7 @@ def _guarded(
     import anthropic
 
     from agentlib.api.bounded import BOUNDED
+    from agentlib.api.gate import gate
 
     base = values.get("ANTHROPIC_BASE_URL")
     key = values.get("ANTHROPIC_API_KEY")
@@ -211,18 +212,40 @@ def _guarded(
         raise LiveError(
             "The API key holds a blank or a sign that no key has: copy it once more."
         )
+    address = _address(values)
+    web = anthropic.DefaultHttpxClient(follow_redirects=False, **BOUNDED)
+    web.event_hooks = {**web.event_hooks, "request": [gate(address, cap)]}
     return anthropic.Anthropic(
         api_key=key,
         auth_token=token,
         base_url=base or API,
-        # The SDK sends a bearer token to a named endpoint; many want this header
-        # instead.
-        default_headers={"x-api-key": key} if base and key else None,
+        default_headers=_headers(values, key, base),
         # A redirect to another host would take that header along.
-        http_client=anthropic.DefaultHttpxClient(follow_redirects=False, **BOUNDED),
-        middleware=[guard(_address(values), cap, warn)],
+        http_client=web,
+        middleware=[guard(address, cap, warn)],
         max_retries=RETRIES,
     )
+
+
+def _headers(
+    values: Mapping[str, str], key: str | None, base: str | None
+) -> dict[str, Any]:
+    """Return the headers of each request, if they aren't the SDK's.
+
+    The SDK sends a bearer token to a named endpoint, and many want `x-api-key` instead.
+    It adds ANTHROPIC_CUSTOM_HEADERS of the environment, which may hold another
+    endpoint's key. So they are left out if key and address come from a file.
+    """
+    import anthropic
+
+    own = {"x-api-key": key} if base and key else {}
+    custom = os.environ.get("ANTHROPIC_CUSTOM_HEADERS", "").strip()
+    if not key or values.get("ANTHROPIC_CUSTOM_HEADERS", "") == custom:
+        return own
+    names = [line.partition(":")[0].strip().lower() for line in custom.split("\n")]
+    left_out = dict.fromkeys(names, anthropic.Omit())
+    bearer = f"Bearer {key}" if base else anthropic.Omit()
+    return {**left_out, "x-api-key": key, "authorization": bearer}
 
 
 def _source(env: Path | str | None) -> dict[str, str]:
@@ -255,6 +278,11 @@ def _address(values: Mapping[str, str]) -> str:
         url = httpx2.URL(base)
     except httpx2.InvalidURL as error:
         raise LiveError(f"ANTHROPIC_BASE_URL is not an address: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        begin = base.rpartition("@")[2]  # without a password
+        raise LiveError(
+            f"ANTHROPIC_BASE_URL={begin!r:.80} is not an address: begin with https:// or http://"
+        )
     return f"{url.scheme}://{url.netloc.decode()}"
 
 

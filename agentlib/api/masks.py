@@ -3,7 +3,8 @@ stood in.
 
 Those are summaries and what the terminal prints. The history keeps every text as it
 was. The shapes are in `masks.toml`. A secret without a shape of its own, such as a
-password, is not noticed.
+password, is only noticed behind an upper-case name that says what it is, as in
+`DB_PASSWORD=`.
 """
 
 import re
@@ -25,5 +26,6 @@ def masked(text: str) -> str:
     "token = '[masked: GitHub token]'"
     """
     for kind, shape in _SHAPES.items() if re.search(_ANY, text) else ():
-        text = re.sub(rf"(?<![\w-]){shape}", f"[masked: {kind}]", text)
+        name = r"\g<name>" if "(?P<name>" in shape else ""
+        text = re.sub(rf"(?<![\w-]){shape}", f"{name}[masked: {kind}]", text)
     return text

@@ -29,6 +29,10 @@ _TOO_LONG = re.compile(
 follow, in either order, if they are named at all."""
 
 
+_READ = 10_000
+"""Characters of a refusal that are read. The reason stands at its beginning."""
+
+
 def excess(error: Exception) -> float:
     """Return how many times its limit a prompt was that the API refused for its size.
 
@@ -51,7 +55,7 @@ def refused_sizes(error: Exception) -> tuple[int, int]:
     # The API and TGI add up the prompt and the room for the reply: "36000 + 4000 >
     # 32000".
     both = r"(\d+) (?:\+|`inputs` tokens and) (\d+)"
-    text = re.sub(both, lambda sum: str(int(sum[1]) + int(sum[2])), str(error))
+    text = re.sub(both, lambda sum: str(int(sum[1]) + int(sum[2])), str(error)[:_READ])
     status = getattr(error, "status_code", None)
     words = _TOO_LONG.search(text)
     if status != 413 and not (status and words):

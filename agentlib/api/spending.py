@@ -8,14 +8,16 @@ names what a usage has and the file doesn't price.
 
 import json
 import re
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from email.utils import mktime_tz, parsedate_tz
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from agentlib.api.replies import MOST_TOKENS
 from agentlib.estimation import prompt_tokens
@@ -25,6 +27,8 @@ PRICED_AS = "claude-opus-5-5"
 """The model at whose prices DEFAULT was chosen, and presets are compared."""
 PAYS_FROM = 20
 """Writing to the cache costs so many times reading, at least, where repeats pay."""
+MOST_PRICE = 1_000_000
+"""Most dollars per million tokens that a price of one's own can name."""
 PATIENCE = 60.0
 RETRIES = 10
 """Most seconds that an endpoint may have a request wait in all, if it asks for the same
@@ -52,6 +56,10 @@ class CapReached(RuntimeError):
 class LiveError(RuntimeError):
     """The reason why a live run can't go on, in one sentence for the person who started
     it."""
+
+
+class NotSent(LiveError):
+    """A request was held back before it left."""
 
 
 class NoPrice(ValueError):
@@ -91,6 +99,10 @@ def _own_facts(price: str) -> dict[str, Any]:
         raise ValueError(
             f"price={price!r}; write IN,OUT in dollars per million tokens, such as 0,0, "
             "or IN,OUT,READ,WRITE"
+        )
+    if high := [n.strip() for n in amounts if float(n) > MOST_PRICE]:
+        raise ValueError(
+            f"price has {high[0]:.20}; a million tokens cost at most ${MOST_PRICE:,}"
         )
     given, output, *cached = map(float, amounts)
     own = {**dict.fromkeys(_KINDS, given), "output": output, "own": True}
@@ -278,6 +290,10 @@ class Cap:
     """Whether a request was sent and nothing says what it cost."""
     assumed: float = 0.0
     """Dollars in `spent` for requests that were stopped, at the most they can cost."""
+    ticket: tuple[int, str] | None = field(default=None, init=False)
+    """Thread and model of the one request that may leave, until it has left."""
+    _one: Any = field(default_factory=threading.RLock, init=False, repr=False)
+    _is_busy: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.max_usd >= 0:  # refuses nan too, which nothing ever reaches
@@ -294,7 +310,7 @@ class Cap:
                 "tokens it had. Nothing more was sent. Begin again with what may be left of "
                 "the cap, or without max_usd if you trust the endpoint."
             )
-        if self.spent >= self.max_usd:
+        if not self.spent < self.max_usd:  # also if what was spent is no number
             part = (
                 f", at most ${self.assumed:.4f} of them for requests that were stopped"
                 if self.assumed
@@ -306,10 +322,44 @@ class Cap:
             )
 
     def add(self, usage: Usage, model: str) -> float:
-        """Count one response. Returns its dollars."""
-        price = dollars(usage, model)
+        """Count one response. Returns its dollars.
+
+        A response may have asked a model for something else, such as a summary of its
+        own or advice. Such a call is listed in `usage["iterations"]`, and it counts too.
+        """
+        price = dollars(usage, model) + sum(
+            dollars(step, step.get("model") or model) for step in _calls_beside(usage)
+        )
         self.spent += price
         return price
+
+    @contextmanager
+    def one_at_a_time(self) -> Generator[None]:
+        """Let one request be under way. Another thread's waits here until its reply is
+        counted.
+
+        Raises LiveError for a second request of the same thread, as a middleware makes
+        one.
+        """
+        with self._one:
+            if self._is_busy:
+                raise NotSent(
+                    "The cap can't be held: a request asked for another one while it was "
+                    "under way. Send one after the other, or go on without max_usd."
+                )
+            self._is_busy = True
+            try:
+                yield
+            finally:
+                self._is_busy = False
+                self.ticket = None
+
+
+def _calls_beside(usage: Usage) -> list[Usage]:
+    """List the calls of a response that its own counts leave out."""
+    steps: object = usage.get("iterations")
+    each: list[Any] = cast(list[Any], steps) if isinstance(steps, list) else []
+    return [step for step in each if step.get("type", "message") != "message"]
 
 
 def usage_of(reply: bytes) -> Usage | None:
@@ -320,17 +370,46 @@ def usage_of(reply: bytes) -> Usage | None:
     """
     try:
         usage = json.loads(reply)["usage"]
-        tokens = [usage["input_tokens"], usage["output_tokens"]]
-        tokens += [
-            usage.get(f"cache_{kind}_input_tokens") or 0
-            for kind in ("read", "creation")
-        ]
-        split: Usage = usage.get("cache_creation") or {}
-        tokens += [count or 0 for count in split.values()]
+        is_whole = all(map(_is_countable, [usage, *_calls_beside(usage)]))
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return None
-    whole = all(type(count) is int and 0 <= count <= MOST_TOKENS for count in tokens)
-    return usage if whole else None
+    return usage if is_whole else None
+
+
+def _is_countable(usage: Usage) -> bool:
+    tokens = [usage["input_tokens"], usage["output_tokens"]]
+    tokens += [
+        usage.get(f"cache_{kind}_input_tokens") or 0 for kind in ("read", "creation")
+    ]
+    split: Usage = usage.get("cache_creation") or {}
+    tokens += [count or 0 for count in split.values()]
+    return all(type(count) is int and 0 <= count <= MOST_TOKENS for count in tokens)
+
+
+_PLACE = re.compile(
+    r"(?:/[\w.-]+)*/v1/(messages(?:/count_tokens)?|models(?:/[^/]+)?)/?"
+)
+_FREE = re.compile(r"POST messages/count_tokens|GET models.*")
+
+
+def is_free(method: str, url: str) -> bool:
+    """Return whether a request costs nothing. Raises NotSent for one that is neither
+    free nor a message, because nobody here knows what it costs.
+
+    >>> is_free("POST", "/v1/messages/count_tokens?beta=true"), is_free("POST", "/v1/messages")
+    (True, False)
+    """
+    path = urlsplit(url).path
+    place = _PLACE.fullmatch(path)
+    call = f"{method.upper()} {place[1] if place else path}"
+    if place and _FREE.fullmatch(call):
+        return True
+    if call == "POST messages":
+        return False
+    raise NotSent(
+        f"The cap can't be held for {method} {path[:80]!r}: what it costs isn't known. "
+        "Go on without max_usd."
+    )
 
 
 def guard(
@@ -343,51 +422,68 @@ def guard(
     CapReached before a request, and LiveError if the key is refused, if nobody answers
     at `base_url` or its reply breaks off, if the wait would be longer than `PATIENCE`,
     if it redirects or is no Messages API, or if the cap can't be held: without a price,
-    for a streamed answer, or after a request that may have cost something and whose
-    reply doesn't say how much.
+    for a streamed answer, for anything but a message, or after a request that may have
+    cost something and whose reply doesn't say how much. Under a cap one request is
+    under way at a time. Other threads wait.
     """
-    import anthropic
 
     def handle(request: Any, call_next: Any) -> Any:
-        body: dict[str, Any] = request.json or {}
-        model: str = "" if "count_tokens" in request.url else body.get("model", "")
-        paying = cap if model else None
-        if paying:
-            _check(paying, model, body)
-        try:
-            response = call_next(request)
-            if paying:
-                _count(paying, response, model)
-        except anthropic.APIConnectionError as error:  # also ten minutes of silence
-            reason = error.__cause__ or error
-            text = _no_reply(base_url, reason)
-            is_lost = paying and not _is_unsent(reason)
-            if paying and is_lost:
-                paying.is_void = True
-            is_last = request.retries_taken > 1 or isinstance(
-                error, anthropic.APITimeoutError
-            )
-            if is_last or is_lost:
-                raise LiveError(text) from reason
-            say(f"{text}; trying again")
-            # The SDK tries again if its own error is the cause.
-            raise LiveError(text) from error
-        except BaseException as error:
-            if paying and isinstance(error, Exception):
-                paying.is_void = True
-            elif paying:  # Ctrl-C: the API may finish the reply that nobody reads
-                paying.assumed += paying.add(_most(body), model)
-            raise
-        _check_response(response, base_url, body.get("stream"))
-        if not (paying and paying.is_void):
-            _check_wait(request, response, base_url, say)
-            return response
-        if response.http_response.is_success:
-            return response
-        text = f"{base_url} couldn't hand on the reply ({response.status_code})"
-        raise LiveError(f"{text}, which may be billed.")
+        paying = None if cap is None or is_free(request.method, request.url) else cap
+        with paying.one_at_a_time() if paying else nullcontext():
+            return _attempt(request, call_next, base_url, paying, say)
 
     return handle
+
+
+def _attempt(
+    request: Any,
+    call_next: Any,
+    base_url: str,
+    paying: Cap | None,
+    say: Callable[[str], object],
+) -> Any:
+    """Send a request and count it."""
+    import anthropic
+
+    given: object = request.json
+    body = cast(dict[str, Any], given) if isinstance(given, dict) else {}
+    model: Any = body.get("model")
+    if paying:
+        _check(paying, model, body)
+        paying.ticket = threading.get_ident(), model
+    try:
+        response = call_next(request)
+        if paying:
+            _count(paying, response, model)
+    except anthropic.APIConnectionError as error:  # also ten minutes of silence
+        reason = error.__cause__ or error
+        text = _no_reply(base_url, reason)
+        is_lost = paying and not _is_unsent(reason)
+        if paying and is_lost:
+            paying.is_void = True
+        is_last = request.retries_taken > 1 or isinstance(
+            error, anthropic.APITimeoutError
+        )
+        if is_last or is_lost:
+            raise LiveError(text) from reason
+        say(f"{text}; trying again")
+        # The SDK tries again if its own error is the cause.
+        raise LiveError(text) from error
+    except BaseException as error:
+        was_sent = not isinstance(error, NotSent) or (paying and not paying.ticket)
+        if paying and was_sent and isinstance(error, Exception):
+            paying.is_void = True
+        elif paying and was_sent:  # Ctrl-C: the API may finish what nobody reads
+            paying.assumed += paying.add(_most(body), model)
+        raise
+    _check_response(response, base_url, body.get("stream"))
+    if not (paying and paying.is_void):
+        _check_wait(request, response, base_url, say)
+        return response
+    if response.http_response.is_success:
+        return response
+    text = f"{base_url} couldn't hand on the reply ({response.status_code})"
+    raise LiveError(f"{text}, which may be billed.")
 
 
 def _no_reply(base_url: str, reason: BaseException) -> str:
@@ -411,12 +507,17 @@ def _is_unsent(reason: BaseException) -> bool:
 
 def _most(body: Mapping[str, Any]) -> Usage:
     """Return the most that a request can use: two bytes a token, written to the
-    cache."""
-    size = len(
-        json.dumps(body, default=str, ensure_ascii=False).encode("utf-8", "replace")
-    )
-    output = body.get("max_tokens") or 0
-    return {"cache_creation_input_tokens": size // 2, "output_tokens": output}
+    cache, for as long as it asks for."""
+    text = json.dumps(body, default=str, ensure_ascii=False)
+    size = len(text.encode("utf-8", "replace")) // 2
+    output = body.get("max_tokens")
+    return {
+        "cache_creation_input_tokens": size,
+        "cache_creation": {"ephemeral_1h_input_tokens": size if '"1h"' in text else 0},
+        "output_tokens": output if isinstance(output, int) else 0,
+        "speed": body.get("speed"),
+        "inference_geo": body.get("inference_geo"),
+    }
 
 
 def _count(cap: Cap, response: Any, model: str) -> None:
@@ -427,9 +528,13 @@ def _count(cap: Cap, response: Any, model: str) -> None:
     """
     answer = response.http_response
     if answer.is_success:
-        usage = usage_of(answer.read())
-        cap.is_void = usage is None
-        cap.add(usage or {}, model)
+        usage = usage_of(answer.read()) or {}
+        try:
+            cap.add(usage, model)
+            is_own = model_facts(model).get("own")
+            cap.is_void = not usage or bool(unpriced(usage, model) and not is_own)
+        except NoPrice:  # of another model that was asked along the way
+            cap.is_void = True
     elif answer.status_code in GATEWAY:
         cap.is_void = not _is_api_error(answer.read())
 
@@ -474,8 +579,12 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     return 0.0
 
 
-def _check(cap: Cap, model: str, body: Mapping[str, Any]) -> None:
+def _check(cap: Cap, model: Any, body: Mapping[str, Any]) -> None:
     cap.check()
+    if not (isinstance(model, str) and model):
+        raise LiveError(
+            f"The cap can't be held for a request whose model is {model!r:.80}."
+        )
     if body.get("stream"):
         raise LiveError(
             "The cap can't be held for a streamed answer. Go on without max_usd."

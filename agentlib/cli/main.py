@@ -474,6 +474,8 @@ class Terminal:
                     yield render.plain(notice(rest, arguments))
                     if arguments.live:
                         take_price(rest, arguments.price, env=arguments.env)
+                    if rest != self.model:  # which has a cache of its own
+                        self.left_alone = len(self.session.requests)
                     self.model = rest
                 yield f"[model: {render.plain(self.model)}]"
             case "new":

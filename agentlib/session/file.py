@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
-from agentlib.api.replies import counts
+from agentlib.api.replies import MOST_TOKENS, counts
 from agentlib.messages import Block, Message
 from agentlib.step import Outcome, Step
 
@@ -419,6 +419,11 @@ def kept_uuids(boundary: Line) -> set[str]:
     return set(messages.get("uuids", []))
 
 
+def _size(tokens: object) -> int:
+    """Return a number of tokens, 0 for anything else that a line has in its place."""
+    return tokens if isinstance(tokens, int) and 0 <= tokens <= MOST_TOKENS else 0
+
+
 def compaction(line: Line, message: Message | None, seen: int) -> CompactionRecord:
     """Make the record of a compaction from its first line and its summary message."""
     details = line["compactMetadata"]
@@ -432,8 +437,8 @@ def compaction(line: Line, message: Message | None, seen: int) -> CompactionReco
         focus=details.get("focus") or "",
         archive=details.get("archive") or "",
         usage=[counts(usage) for usage in details.get("usage") or ()],
-        tokens_before=details.get("preTokens") or 0,
-        tokens_after=details.get("postTokens") or 0,
+        tokens_before=_size(details.get("preTokens")),
+        tokens_after=_size(details.get("postTokens")),
         at=seconds(line["timestamp"]),
         seen=seen,
     )

@@ -12,20 +12,29 @@ request, unless its bodies are asked for. In process, the records go into a list
 
 import json
 import os
+import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import IO, Any, cast
 
+from agentlib.api.masks import masked
 from agentlib.messages import blocks, kinds_of
+from offline_api.errors import TABLE
 from offline_api.model import asks_for_summary
 from offline_api.model.view import holds_summary
 from offline_api.server import Answer, Headers, Reply
 from offline_api.tokens import TOOL, block_tokens, pieces, text_tokens
 
 Body = dict[str, Any]
+_API = frozenset(re.findall(r"[a-z_]+", str(TABLE)))
+"""Words of the API itself, such as `tool_use`."""
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"|`[^`]*`""")
+_NAME = re.compile(r"[\w.:/@+\[\]-]{1,100}", re.ASCII)
+"""How a model or a key may be called."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,8 @@ class Record:
     asks_for_summary: bool = False
     broke: str = ""
     """The rule that the request broke, in the API's words. "" if the request was
-    accepted."""
+    accepted. Unless bodies are recorded, "…" stands for what it quotes of the
+    request."""
     request: Body | None = None
     """The request's body, if bodies are recorded."""
     answer: Body | None = None
@@ -74,12 +84,18 @@ class Record:
         return (self.method, path) == ("POST", "/v1/messages")
 
     def line(self) -> str:
-        """Return the record as a line of JSON, without the bodies that it hasn't."""
-        values = asdict(self)
-        for name in ("request", "answer"):
-            if values[name] is None:
-                del values[name]
-        return json.dumps(values, ensure_ascii=False) + "\n"
+        """Return the record as a line of JSON in ASCII, without the bodies that it
+        hasn't.
+
+        A body that is too deep to be written is left out.
+        """
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        bodies = {name: values.pop(name) for name in ("request", "answer")}
+        given = {name: body for name, body in bodies.items() if body is not None}
+        try:
+            return json.dumps(values | given) + "\n"
+        except RecursionError:
+            return json.dumps(values) + "\n"
 
 
 def recorded(
@@ -126,11 +142,17 @@ def opened(path: Path) -> IO[str]:
 
 
 def into(file: IO[str]) -> Callable[[Record], None]:
-    """Return a function that writes each record into an open file at once."""
+    """Return a function that writes each record into an open file at once.
+
+    If the disk is full, that is said on stderr, and the request is answered.
+    """
 
     def write(record: Record) -> None:
-        file.write(record.line())
-        file.flush()
+        try:
+            file.write(record.line())
+            file.flush()
+        except OSError as error:
+            sys.stderr.write(f"[a request isn't in the log: {error}]\n")
 
     return write
 
@@ -205,23 +227,63 @@ def _record(
     answer = _message_of(reply) if reply else {}
     usage = cast(Body, answer.get("usage") or {})
     error = cast(Body, answer.get("error") or {})
+    broke = str(error.get("message") or "")
     prompt = _prompt(body)
     return Record(
         time=came,
         method=method,
         path=path,
         status=reply.status if reply else 0,
-        model=str(body.get("model") or ""),
+        model=_named(body.get("model") or ""),
         uncached=usage.get("input_tokens") or 0,
         cache_read=usage.get("cache_read_input_tokens") or 0,
         cache_written=usage.get("cache_creation_input_tokens") or 0,
         output=usage.get("output_tokens") or 0,
         stop_reason=answer.get("stop_reason") or "",
-        broke=str(error.get("message") or ""),
+        broke=broke if bodies else _without_quotes(broke, body),
         request=body if bodies else None,
         answer=answer if bodies else None,
         **prompt,
     )
+
+
+def _named(name: object) -> str:
+    """Return a name, "…" for anything that is none."""
+    is_name = name == "" or (isinstance(name, str) and _NAME.fullmatch(name))
+    return masked(str(name)) if is_name else "…"
+
+
+def _without_quotes(text: str, body: Body) -> str:
+    """Return the words of a refusal without those of the request.
+
+    >>> _without_quotes("model: my plan", {"model": "my plan"})
+    'model: …'
+    """
+    own = {each for each in _strings(body) if len(each) > 1 and each not in _API}
+    own -= {str(body.get("model"))} if _named(body.get("model")) != "…" else set()
+    for each in sorted(own, key=len, reverse=True):
+        text = text.replace(each, "…")
+
+    def quoted(match: re.Match[str]) -> str:
+        mark = match[0][0]
+        return match[0] if match[0][1:-1] in _API else f"{mark}…{mark}"
+
+    return masked(_QUOTED.sub(quoted, text))
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Yield each string of a body, and each key that is no name."""
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            each = cast(Body, part)
+            parts += [name for name in each if _named(name) == "…"]
+            parts += each.values()
+        elif isinstance(part, list):
+            parts += cast(list[object], part)
 
 
 def _prompt(body: Body) -> Body:
@@ -231,14 +293,18 @@ def _prompt(body: Body) -> Body:
     """
     try:
         return {
-            "sizes": sizes(body),
+            "sizes": {_named(k): n for k, n in sizes(body).items()},
             "messages": len(body["messages"]),
             "tools": len(body.get("tools") or ()),
-            "max_tokens": int(body.get("max_tokens") or 0),
+            "max_tokens": _count(body.get("max_tokens")),
             "asks_for_summary": asks_for_summary(body),
         }
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+    except Exception:  # whatever a body that the API refuses may raise here
         return {}
+
+
+def _count(number: object) -> int:
+    return number if isinstance(number, int) and 0 <= number < 10**12 else 0
 
 
 def _object(raw: bytes) -> Body:

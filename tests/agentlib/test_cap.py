@@ -106,6 +106,9 @@ CASES = {
     "the reply breaks off": Case(torn),
     "a gateway in between": Case(lambda: Reply(504, JSON, b"{}")),
     "no price": Case(answer, ["--model", "unknown"], 0),
+    "a price of 400 digits": Case(
+        answer, ["--model", "tiny", "--price", "9" * 400 + ",1"], 0
+    ),
     "no number": Case(answer, ["--max-usd", "nan"], 0),
     "a wait of an hour": Case(
         lambda: Reply(429, JSON | {"retry-after": "3600"}, b"{}"), requests=3
@@ -210,6 +213,7 @@ def test_a_cap_is_held_by_the_price_that_the_environment_names(
 class Sent:
     """A request as the SDK hands it to the guard."""
 
+    method = "POST"
     url = "https://api.anthropic.com/v1/messages"
     retries_taken = 0
 

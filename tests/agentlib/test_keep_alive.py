@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,6 +130,48 @@ def test_where_no_answer_is_refused_it_is_one_token(
         assert strict.refused == len(agent.session.extras.repeats) == 1
 
 
+class Counted(Server):
+    """A provider that counts what reaches it."""
+
+    count = 0
+
+    def answer(self, *asked: Any) -> Reply:
+        self.count += 1
+        return super().answer(*asked)
+
+
+@pytest.mark.parametrize("change", ["tools", "system", "noted", "asleep", "none"])
+def test_what_the_cache_does_not_hold_is_not_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    with served(Counted(reply)) as wire:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
+        agent, clock = started(tmp_path)
+        agent.client = client(True, max_usd=1)
+        system, tools = agent.system, agent.tools
+        match change:
+            case "tools":
+                agent.tools = tools[:-1]
+            case "system":
+                agent.system += " Be brief."
+            case "noted":  # as a resumed session whose next request failed
+                agent.session.begin(agent.settings, "Be brief.", tools, at=agent.now())
+                agent.session.begin(agent.settings, system, tools, at=agent.now())
+            case "asleep":  # the machine was, between two repeats
+                clock.pause(330)
+            case _:
+                clock.pause(300)
+        if change == "none":
+            repeat(agent)
+            assert wire.server.count == 1
+            return
+        with pytest.raises(ValueError, match=r"^the (tools or|last request was 33\d)"):
+            repeat(agent)
+        assert wire.server.count == 0
+        assert agent.session.extras.repeats == []
+
+
 # -- in runs and replays ---------------------------------------------------------------
 
 
@@ -224,6 +267,16 @@ def test_a_cap_ends_it(terminal, monkeypatch, capsys) -> None:
     think(terminal, 0.8, monkeypatch)
     assert load(terminal.file).extras.repeats == []
     assert "kept alive no longer: the cap of" in capsys.readouterr().err
+
+
+def test_another_model_has_no_cache_to_keep(terminal, monkeypatch) -> None:
+    think(terminal, 0.0, monkeypatch)
+    assert terminal.obey("/model claude-sonnet-5-5") == DONE
+    keys = Slow("q\n")
+    keys.pause = 0.8
+    monkeypatch.setattr(sys, "stdin", keys)
+    terminal.talk()
+    assert load(terminal.file).extras.repeats == []
 
 
 def test_ctrl_c_ends_it_until_the_next_request(terminal, monkeypatch) -> None:

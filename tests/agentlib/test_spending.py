@@ -191,6 +191,16 @@ def test_another_text_is_no_price(price: str):
         own_price("own-model", price)
 
 
+@pytest.mark.parametrize("price", ["9" * 400 + ",1", "0,1000001", "1,1,1," + "9" * 308])
+def test_a_price_that_no_cap_could_count_is_refused_before_it_counts(price: str):
+    with pytest.raises(
+        ValueError, match=r"^price has \d{7,20}; .* at most \$1,000,000"
+    ):
+        own_price("endless", price)
+    with pytest.raises(NoPrice):
+        model_facts("endless")
+
+
 def test_the_price_file_is_dated_whole_and_knows_the_model():
     prices = price_list()
     assert date.fromisoformat(prices["collected"]) >= date(2026, 11, 26)
@@ -293,6 +303,45 @@ def test_a_cap_without_a_price_is_refused_before_anything_is_sent(wire: Wire):
     assert wire.headers == []
     with pytest.raises(anthropic.NotFoundError):
         ask(metered(wire, None), model="claude-x")
+
+
+@pytest.mark.parametrize("max_usd", [0.0, 1.0])
+def test_a_call_that_is_no_message_is_refused_under_a_cap(wire: Wire, max_usd: float):
+    batch: Any = [{"custom_id": "a", "params": {"model": MODEL, "max_tokens": 9}}]
+    api = metered(wire, Cap(max_usd))
+    for batches in (api.messages.batches, api.beta.messages.batches):
+        with pytest.raises(LiveError, match="what it costs isn't known"):
+            batches.create(requests=batch)
+    with pytest.raises((LiveError, CapReached)):
+        ask(api, extra_body={"model": ""})
+    assert wire.headers == []
+
+
+def test_threads_that_share_a_cap_ask_one_after_the_other(wire: Wire):
+    cap = Cap(PRICE * 1.5)
+    api = metered(wire, cap)
+    refused = list[CapReached]()
+
+    def work() -> None:
+        try:
+            ask(api)
+        except CapReached as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(wire.headers) == 2
+    assert len(refused) == 6
+
+
+def test_a_compaction_by_the_api_is_counted_beside_the_message():
+    usage = {"input_tokens": 10, "output_tokens": 1_000_000}
+    bills = [{"type": "compaction", **usage}, {"type": "message", **usage}]
+    price = dollars(usage, MODEL)
+    assert Cap(9.0).add({**usage, "iterations": bills}, MODEL) == 2 * price
 
 
 def reply(usage: Any) -> Reply:
@@ -635,6 +684,24 @@ def test_a_reply_is_read_up_to_a_bound(unit: str):
         pytest.raises(LiveError),
     ):
         ask(api)
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_an_error_of_ten_megabytes_is_cut(coding: str):
+    text = json.dumps({"error": {"type": "x", "message": "word " * 2_000_000}}).encode()
+    body = gzip.compress(text) if coding == "gzip" else text
+    headers = {"content-type": "application/json", "content-encoding": coding}
+
+    class Long(Server):
+        def answer(self, *asked: Any) -> Reply:
+            return Reply(400, headers, body)
+
+    with served(Long(good)) as wire:
+        web = anthropic.DefaultHttpxClient(**BOUNDED)
+        api = metered(wire, Cap(1.0)).with_options(http_client=web)
+        with pytest.raises(anthropic.BadRequestError) as refused:
+            ask(api)
+    assert 90_000 < len(str(refused.value)) < 120_000
 
 
 def test_a_compressed_reply_of_usual_size_is_read():

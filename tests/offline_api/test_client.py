@@ -76,6 +76,53 @@ def test_live_a_token_from_elsewhere_is_not_sent_to_another_endpoint(
         client(live=True, env=None)
 
 
+STRANGERS = (
+    "X-Gateway-Key: sk-of-a-gateway\nx-api-key: sk-other\nAUTHORIZATION: Bearer no"
+)
+
+
+@pytest.mark.parametrize("from_file", [True, False])
+def test_live_headers_of_the_environment_go_with_its_key_alone(
+    wire: Wire, here: pytest.MonkeyPatch, from_file: bool
+):
+    here.setenv("ANTHROPIC_CUSTOM_HEADERS", STRANGERS.split("\n", 1)[0])
+    env = Path("named.env")
+    env.write_text(f"ANTHROPIC_API_KEY={KEY}\nANTHROPIC_BASE_URL={wire.url}\n")
+    if from_file:
+        here.setenv("ANTHROPIC_CUSTOM_HEADERS", STRANGERS)
+    api = client(live=True, env=env if from_file else None)
+    ask(api)
+    ask(api.with_options(timeout=9))
+    for headers in wire.headers:
+        assert headers["x-api-key"] == KEY
+        assert headers["authorization"] == f"Bearer {KEY}"
+        assert ("sk-of-a-gateway" in str(headers)) == (not from_file)
+        assert "sk-other" not in str(headers)
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:9", "ftp://x.example", "//x", "https://", "ada:pw@x.example"]
+)
+def test_live_an_address_without_its_beginning_is_named(
+    address: str, here: pytest.MonkeyPatch
+):
+    here.setenv("ANTHROPIC_BASE_URL", address)
+    here.setenv("ANTHROPIC_API_KEY", KEY)
+    with pytest.raises(LiveError, match="is not an address: begin with https") as said:
+        client(live=True, env=None)
+    assert "pw" not in str(said.value)
+
+
+def test_live_a_call_that_names_another_address_takes_the_key_nowhere(wire: Wire):
+    api = client(live=True, env=None)
+    with pytest.raises(LiveError, match="doesn't go to http://localhost:1"):
+        api.get("http://localhost:1/v1/models", cast_to=object)
+    with pytest.raises(LiveError, match="doesn't go to http://localhost:1"):
+        api.with_options(base_url="http://localhost:1").models.list()
+    assert api.models.list().data
+    assert len(wire.headers) == 1
+
+
 @pytest.mark.parametrize("key", [f"{KEY}\n{KEY}", f"{KEY} {KEY}", "sk-ключ"])
 def test_live_a_key_that_can_be_none_is_not_said_aloud(
     key: str, here: pytest.MonkeyPatch

@@ -1,6 +1,7 @@
 """Each request leaves a record: in process a value, behind the command a line."""
 
 import gzip
+import io
 import json
 import os
 import socket
@@ -158,6 +159,72 @@ def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path: Path):
     path.write_text(f"nonsense\n{record(body()).line()}")
     with pytest.raises(ValueError, match="line 1"):
         read(path)
+
+
+SECRET = "my secret plan"
+HOSTILE: dict[str, Any] = {
+    "model of words": body(model=SECRET),
+    "model that is a dict": body(model={SECRET: SECRET}),
+    "half an emoji": body(model="\ud83d"),
+    "C1": body(model=f"\x9b2J{SECRET}"),
+    "a key for a model": body(model="sk-" + "ant-api03-secret" + "Ab1_" * 20),
+    "a key for a key": body(**{"sk-" + "ant-api03-secret" + "Ab1_" * 20: 1}),
+    "role": body(messages=[{"role": SECRET, "content": "hi"}]),
+    "role in two quotes": body(messages=[{"role": f"{SECRET}' \"x", "content": "hi"}]),
+    "block": body(messages=[user([{"type": SECRET, SECRET: SECRET}])]),
+    "key": body(**{SECRET: SECRET}),
+    "key of a block": body(
+        messages=[user([{"type": "text", "text": "hi", SECRET: "\n"}])]
+    ),
+    "name of a tool": body(tools=[{**TOOL, "name": SECRET}]),
+    "schema of a tool": body(tools=[{**TOOL, "input_schema": {"type": SECRET}}]),
+    "tool_choice": body(tool_choice={"type": "tool", "name": SECRET}),
+    "id": body(
+        messages=[
+            user([{"type": "tool_result", "tool_use_id": SECRET, "content": "x"}])
+        ]
+    ),
+    "no end of tokens": b'{"model": "x", "messages": [], "max_tokens": 1e999}',
+    "a long number of tokens": b'{"messages": [], "max_tokens": 1'
+    + b"0" * 4_000
+    + b"}",
+    "a text": json.dumps(SECRET).encode(),
+    "no JSON": SECRET.encode(),
+    "deep": b'{"messages": ' + b"[" * 900 + b"]" * 900 + b"}",
+    "no UTF-8": b'{"model": "\xff my secret plan"}',
+}
+
+
+@pytest.mark.parametrize("bodies", [False, True])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_any_request_is_answered_and_leaves_one_line_of_ascii(
+    name: str, bodies: bool, tmp_path: Path
+):
+    sent = HOSTILE[name]
+    raw = sent if isinstance(sent, bytes) else json.dumps(sent).encode()
+    log = tmp_path / "log.jsonl"
+    with opened(log) as file:
+        answer = recorded(Server(reply).answer, into(file), bodies=bodies)
+        reply_ = answer("POST", "/v1/messages", KEY, raw)
+    assert reply_.status in (200, 400, 404)
+    (only,) = read(log)
+    line = log.read_text(encoding="ascii")
+    assert line[:-1].isprintable()
+    assert only.status == reply_.status
+    if not bodies:
+        assert "secret" not in line
+        assert only.status == 200 or only.broke
+
+
+def test_a_full_disk_costs_no_answer(capsys: pytest.CaptureFixture[str]):
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(28, "No space left on device")
+
+    answer = recorded(Server(reply).answer, into(Full()))
+    raw = json.dumps(body()).encode()
+    assert answer("POST", "/v1/messages", KEY, raw).status == 200
+    assert "No space left" in capsys.readouterr().err
 
 
 # -- windows and paths -----------------------------------------------------------------

@@ -49,7 +49,8 @@ def test_spoiled_lines_leave_the_numbers_of_other_files(
     lines = lines[data.draw(st.integers(0, len(lines) - 1)) :]
     written(folder, *cast(list[Line], lines), name="bad")
     assert row_of(folder) == (1_100, pytest.approx(0.006))
-    alone = run(folder / "bad.jsonl", "--json")
+    form = data.draw(st.sampled_from([[], ["--json"], ["--kept"], ["--no-text"]]))
+    alone = run(folder / "bad.jsonl", *form)
     assert alone.exit_code in (0, 1), alone.stderr
 
 
@@ -81,6 +82,16 @@ def test_a_session_that_begins_with_a_summary_is_read(tmp_path: Path) -> None:
         path = written(tmp_path, *lines, name=f"odd {number}")
         assert run(path, "--json", "--what-if").exit_code in (0, 1)
     assert row_of(tmp_path)[0] == 1_100
+
+
+@pytest.mark.parametrize("size", [[], {}, "x", -1, 1e400, 10**400, None])
+def test_the_size_of_a_compaction_may_be_anything(tmp_path: Path, size: Any) -> None:
+    start = [said(0), reply(5, counts(9, 9)), said(6)]
+    odd = boundary(7, "Well.")
+    odd[0]["compactMetadata"] |= {"preTokens": size, "postTokens": size}
+    path = written(tmp_path, *start, *odd, reply(9, counts(9, 9)), name="odd")
+    for form in ([], ["--tables"], ["--json"], ["--kept"], ["--what-if"]):
+        assert run(path, *form).exit_code == 0
 
 
 def test_odd_names_and_times_are_shown(tmp_path: Path) -> None:

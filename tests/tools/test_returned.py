@@ -1,9 +1,13 @@
 """A class: what is handed out has no solutions, and what comes back gets a table."""
 
 import csv
+import json
+import os
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import nbformat
 import pytest
@@ -127,3 +131,92 @@ check("01.2", rings)"""
 
 def test_a_text_from_a_student_is_no_formula_and_moves_no_cursor():
     assert returned.one_line("=HYPERLINK(1)\x1b[2J\nx") == "'=HYPERLINK(1) [2J x"
+
+
+HOSTILE: dict[str, bytes] = {
+    "cut off": b"{",
+    "a list": b"[1, 2]",
+    "a number for a verdict": b'{"00.1": 5}',
+    "a text for passed": b'{"00.1": ["yes", ""]}',
+    "a number for a message": b'{"00.1": [true, 5]}',
+    "three parts": b'{"00.1": [true, "", ""]}',
+    "deep": b"[" * 100_000,
+    "no UTF-8": b"\xff",
+    "empty": b"",
+    "markup for an exercise": b'{"[/b]": [false, "x"]}',
+    "a link for an exercise": b'{"[link=file:///etc]a[/link]": [false, "x"]}',
+    "half an emoji for an exercise": b'{"\\ud83d": [false, "x"]}',
+    "a formula for an exercise": b'{"=cmd|\'/c calc\'!A0": [false, "x"]}',
+    "another lesson's exercise": b'{"77.1": [true, ""]}',
+    "long": b'{"00.1": [false, "' + b"x" * 2_000_000 + b'"]}',
+}
+
+
+def verdicts_are(monkeypatch: pytest.MonkeyPatch, contents: dict[str, bytes]) -> None:
+    """Let each student's code leave these verdicts. Its my_agent.py has its name."""
+
+    def run(words: list[str], folder: Path, **more: Any) -> Any:
+        name = (folder / "my_agent.py").read_text(encoding="utf-8")
+        (folder / "verdicts.json").write_bytes(contents[name])
+        return SimpleNamespace(exit_code=0, output="")
+
+    monkeypatch.setattr(returned.shell, "run", run)
+
+
+def test_whatever_one_student_writes_the_others_have_their_rows(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    good = json.dumps({"00.1": [True, ""], "00.2": [False, "=1+1; @x \ud83d [/b]"]})
+    contents = {**HOSTILE, "ada": good.encode()}
+    verdicts_are(monkeypatch, contents)
+    place = tmp_path / "submitted"
+    for name in contents:
+        (place / name).mkdir(parents=True)
+        (place / name / "my_agent.py").write_text(name, encoding="utf-8")
+    results = table(place, 20, monkeypatch)
+    assert results["ada", "00.1"] == "passed"
+    assert results["ada", "00.2"] == "'=1+1; '@x [/b]"
+    for name in HOSTILE:
+        assert "can't be read" in results[name, "my_agent.py"]
+    assert len(results) == len(HOSTILE) + 2
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_students_code_that_writes_its_own_verdicts_harms_its_own_row_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place = tmp_path / "submitted"
+    for name, source in {
+        "ada": CHARS.partition("\n\n\n")[0],
+        "eve": "import os\nopen('verdicts.json', 'w').write('{')\nos._exit(0)\n",
+    }.items():
+        (place / name).mkdir(parents=True)
+        (place / name / "my_agent.py").write_text(source)
+    results = table(place, 60, monkeypatch)
+    assert results["ada", "01.1"] == "passed"
+    assert "can't be read" in results["eve", "my_agent.py"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others refuse such names")
+def test_a_folder_of_any_name_with_anything_in_it_gets_its_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    verdicts_are(monkeypatch, {"": b"{}"})
+    place = tmp_path / "submitted"
+    students = ["[nobody", "=cmd|x", "\udcff", "a\nb", ":skull:", "ada"]
+    for name in students:
+        (place / name).mkdir(parents=True)
+        (place / name / "00_the_wall.ipynb").write_text(
+            '{"cells": [{"cell_type": "code", "source": [1]}], "nbformat": 4}'
+        )
+    os.mkfifo(place / "ada/01_estimation.ipynb")
+    (place / "ada/02_micro_compact.ipynb").mkdir()
+    with (place / "ada/my_agent.py").open("wb") as file:
+        file.truncate(3_000_000_000)
+    results = table(place, 20, monkeypatch)
+    assert len(results) == len(students) + 3
+    assert {"'=cmd|x", "[nobody", "a b", ":skull:"} < {name for name, _ in results}
+    assert "no file" in results["ada", "01_estimation.ipynb"]
+    assert "bytes" in results["ada", "my_agent.py"]
