@@ -119,7 +119,7 @@ def command(
         --again 'myagent run -c {prompt}' --env ANTHROPIC_BASE_URL={url} --home config/
 
     Exit codes: 0 nothing is broken, and NAME or the verdict in FILE doesn't beat it, 1
-    otherwise, 2 a wrong argument, 130 Ctrl-C.
+    otherwise, 2 a wrong argument, 3 a program can't be judged, 130 Ctrl-C.
     """
     if program:
         if engine or at_least or html or given["sessions"]:

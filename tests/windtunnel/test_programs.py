@@ -136,6 +136,8 @@ def test_a_row_is_plain_json_and_a_picture(sound: Reading):
         ("cuts", "words missing"),
         ("cuts", "rule missing"),
         ("stops", "no report"),
+        ("drops", "summary unused"),
+        ("short", "summary cut off"),
         (FORGETFUL, "new session"),
     ],
 )
@@ -154,6 +156,43 @@ def test_a_compaction_that_hardly_helps_is_told_and_fails_nothing(sound: Reading
     assert all(each.helped for each in shallow)
     assert reading.passes()
     assert "shallow" not in kinds(sound)
+
+
+def test_nothing_is_held_against_a_sound_program(sound: Reading):
+    assert kinds(sound) <= {"rule lost"}  # by the scripted model, which has little room
+    assert sound.verdict == "passes"
+
+
+def test_a_request_that_is_sent_twice_is_told_with_its_tokens():
+    reading = read("twice")
+    [found] = [each for each in reading.findings if each.kind == "sent twice"]
+    assert "tokens" in found.text
+    assert reading.passes()
+
+
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [
+        ("elsewhere", "POST /v1/responses (404)"),
+        ("newer", "web_search"),
+        ("refuses", "give the command as a list"),
+        ("silent", "I need a terminal"),
+    ],
+)
+def test_what_stands_in_the_way_is_named_and_blames_nobody(faults: str, words: str):
+    reading = read(faults)
+    assert words in reading.findings[0].text
+    assert kinds(reading) == {"not judged"}
+    assert reading.verdict == "not judged"
+
+
+def test_a_program_that_is_not_judged_has_an_exit_code_of_its_own(capsys):
+    command = f"{sys.executable} {FAKE} {{url}} {{window}} silent {{prompt}}"
+    given = ["--program", command, "--again", command, "--window", str(WINDOW)]
+    with pytest.raises(SystemExit) as ended:
+        main([*given, "--seeds", "1"])
+    assert ended.value.code == 3
+    assert "NOT JUDGED: It never asked" in capsys.readouterr().out
 
 
 def test_words_that_only_the_summary_holds_are_told_apart():

@@ -20,6 +20,8 @@ from windtunnel.programs.run import TIME_LIMIT, Run, run
 from windtunnel.programs.task import task
 from windtunnel.programs.verdict import Reading
 
+NOT_JUDGED = 3
+"""The exit code if something of ours stood in the way, and nothing else is broken."""
 MODEL_NOTE = (
     "One scripted model answered. What a program decides holds for any model; what is "
     "kept in the end depends on this one."
@@ -50,8 +52,8 @@ def judge_program(
     is_json: bool,
     **options: Any,
 ) -> int:
-    """Judge a program in a terminal, and return its exit code: 1 if something is
-    broken."""
+    """Judge a program in a terminal, and return its exit code: 1 if something is broken,
+    3 if nothing is and a run can't be judged."""
     rows: list[dict[str, Any]] = []
     for row in judged(program, window, seeds, **options):
         rows.append(row)
@@ -63,7 +65,8 @@ def judge_program(
         click.echo(MODEL_NOTE)
         if program.about:
             click.echo(f"{program.name}: {' '.join(program.about.split())}")
-    return 0 if all(row["passes"] for row in rows) else 1
+    verdicts = {row["verdict"] for row in rows}
+    return 1 if "broken" in verdicts else NOT_JUDGED if "not judged" in verdicts else 0
 
 
 def judged(

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 from agentlib.api.spending import dollars
@@ -24,6 +25,12 @@ Kind = Literal[
     "not judged",
     "refused",
     "unknown to the server",
+    "unproved rule",
+    "summary unused",
+    "summary cut off",
+    "compacts at once",
+    "shown nothing",
+    "sent twice",
     "grew",
     "shallow",
     "tools failed",
@@ -40,11 +47,24 @@ QUIET: tuple[Kind, ...] = (
     "called again",
     "left processes",
     "rule lost",
+    "sent twice",
     "shallow",
+    "shown nothing",
     "unknown to the server",
+    "unproved rule",
 )
 """Findings that are told and fail nothing: they cost, or depend on the scripted model
 or on what the offline server knows."""
+FOLLOWS: tuple[Kind, ...] = (
+    "called again",
+    "new session",
+    "no report",
+    "rule lost",
+    "rule missing",
+    "tools failed",
+    "words missing",
+)
+"""Findings that may follow from what stood in the way, if a run can't be judged."""
 SHALLOW = 2 / 3
 """Share of the prompt. A summary that leaves more hardly helped, and it costs all the
 same: from the first changed message on, the next prompt isn't in the cache."""
@@ -56,6 +76,16 @@ _NUMBER = re.compile(r"^\s*\d+(?:\t|→|: ?|\|)")
 _FAILED = re.compile(r"\A\W*(?:tool\W)?(?:error|exception|failed|failure)\b", re.I)
 _NO_TERMINAL = re.compile(r"not a (?:tty|terminal)|raw mode|terminal|\btty\b", re.I)
 _UNKNOWN = "Extra inputs are not permitted"
+_LACKING = "not simulated"
+_UNPROVED = "thinking"
+"""In the words of a refusal: a rule that our server has and nobody has seen break in the
+real API, by blocks that a compaction left behind."""
+_OWN = re.compile(r"\s*(?:\[ |\(|(?:find|grep|ls|test|wc)\b)")
+"""A shell command of the model's own: it lists, looks and tests again by habit."""
+_USED = 0.2
+"""Share of a summary's text that stands in the next prompt if the summary is used."""
+_SOON = 2
+"""Prompts. A compaction that comes so soon after another one has not helped."""
 _NOT_UNDERSTOOD = "I am the offline model, and I did not understand"
 
 
@@ -149,8 +179,7 @@ class Reading:
     @cached_property
     def compactions(self) -> list[SeenCompaction]:
         """Every place where the conversation became shorter."""
-        pairs = zip(self.main, self.main[1:], strict=False)
-        found = (self._between(first, second) for first, second in pairs)
+        found = (self._between(*pair) for pair in pairwise(self.main))
         return [each for each in found if each]
 
     def step_of(self, number: int) -> int:
@@ -220,15 +249,19 @@ class Reading:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """Everything that went wrong, the request's number with it."""
-        return [
-            *self._not_judged(),
+        """Everything that went wrong, the request's number with it. If the run can't be
+        judged, what may follow from that is left out."""
+        obstacles = [*self._not_judged()]
+        found = [
             *self._refused(),
             *self._compacted_badly(),
+            *self._summaries(),
             *self._tools(),
             *self._ends(),
             *self._again(),
         ]
+        stay = [each for each in found if not obstacles or each.kind not in FOLLOWS]
+        return [*obstacles, *stay]
 
     def _not_judged(self) -> Iterator[Finding]:
         for step in self.run.steps:
@@ -236,7 +269,28 @@ class Reading:
                 yield Finding(
                     "not judged", step.last, f"It was stopped: {step.stopped}."
                 )
-        if not self.asked:
+        for number, record in self.asked:
+            if record.status >= 400 and _LACKING in record.broke:
+                yield Finding(
+                    "not judged",
+                    number,
+                    f"Our server lacks what request {number} asks for: "
+                    f"{record.broke[:200]}.",
+                )
+                break
+        yield from self._reads_failed()
+        elsewhere = Counter(
+            f"{each.method} {each.path} ({each.status})"
+            for each in self.run.records
+            if each.status in (404, 405)
+        )
+        if not self.asked and elsewhere:
+            yield Finding(
+                "not judged",
+                0,
+                "It asked what our server doesn't have: " + ", ".join(elsewhere) + ".",
+            )
+        elif not self.asked:
             output = self.run.steps[-1].output.strip()
             says = output.splitlines()[-1][:200] if output else "nothing"
             terminal = "It needs a terminal. " if _NO_TERMINAL.search(output) else ""
@@ -257,6 +311,21 @@ class Reading:
         if self.asked and not self.compactions and not self.findings_of_size:
             yield Finding("not judged", 0, "It never compacted.")
 
+    def _reads_failed(self) -> Iterator[Finding]:
+        """Find a tool that never worked: the model didn't find the form it wants."""
+        outcomes = dict[str, list[tuple[int, str, bool]]]()
+        for number, name, text, failed in self._new_results():
+            outcomes.setdefault(name, []).append((number, text, failed))
+        for name, rows in outcomes.items():
+            if len(rows) > 2 and all(failed for *_, failed in rows):
+                number, text, _ = rows[0]
+                yield Finding(
+                    "not judged",
+                    number,
+                    f"Each of {len(rows)} calls of the tool {name} failed, so the model "
+                    f"never found the form that it wants: {text[:100]}",
+                )
+
     @cached_property
     def findings_of_size(self) -> list[int]:
         """Numbers of the requests that were refused for their size."""
@@ -271,7 +340,12 @@ class Reading:
         for numbers in kinds.values():
             words = self.run.records[numbers[0] - 1].broke[:200]
             text = f"{_requests(numbers)} refused: {words}"
-            if _UNKNOWN in words:
+            if _LACKING in words:
+                continue
+            if _UNPROVED in words and "bound" in words:
+                text += ". Nobody has seen whether the API itself refuses that."
+                yield Finding("unproved rule", numbers[0], text)
+            elif _UNKNOWN in words:
                 text += ". The API itself may know that key."
                 yield Finding("unknown to the server", numbers[0], text)
             else:
@@ -335,6 +409,64 @@ class Reading:
 
     def _has_rule(self, record: Record) -> bool:
         return self.run.task.line in json.dumps(record.request, ensure_ascii=False)
+
+    def _summaries(self) -> Iterator[Finding]:
+        """Find summaries that were paid for in vain."""
+        made = [each for each in self.compactions if each.by == "summary"]
+        unused = [each.request for each in made if each.put_back == "nowhere"]
+        if unused:
+            yield Finding(
+                "summary unused",
+                unused[0],
+                f"A summary was asked for, and nothing of it stands in {_listed(unused)}.",
+            )
+        cut = [
+            number
+            for each in made
+            if each.put_back != "nowhere"
+            for number in each.summaries[-1:]
+            if self.run.records[number - 1].stop_reason == "max_tokens"
+        ]
+        if cut:
+            yield Finding(
+                "summary cut off",
+                cut[0],
+                f"The answer to {_listed(cut)} was cut off by max_tokens, and is used as a "
+                "summary all the same.",
+            )
+        blind = [each for each in made if each.shown == 0]
+        if blind:
+            yield Finding(
+                "shown nothing",
+                blind[0].summaries[-1],
+                "The summariser was shown nothing of the results that went, the first time "
+                f"in request {blind[0].summaries[-1]}.",
+            )
+        order = [number for number, _ in self.main]
+        places = [order.index(each.request) for each in made if each.request in order]
+        soon = [b for a, b in pairwise(places) if b - a <= _SOON]
+        if len(soon) > 2 and 5 * len(soon) > 4 * len(places):
+            yield Finding(
+                "compacts at once",
+                order[soon[0]],
+                f"{len(soon)} of {len(places)} compactions came within {_SOON} prompts of "
+                f"the one before, the first in request {order[soon[0]]}.",
+            )
+        again = [
+            later
+            for (_, first), (later, second) in pairwise(self.asked)
+            if first.status == second.status == 200
+            and first.request is not None
+            and first.request == second.request
+        ]
+        if len(again) > 2:
+            tokens = sum(self.run.records[number - 1].prompt for number in again)
+            yield Finding(
+                "sent twice",
+                again[0],
+                f"{len(again)} requests were sent a second time after an answer, "
+                f"{tokens:,} tokens, the first as request {again[0]}.",
+            )
 
     def _tools(self) -> Iterator[Finding]:
         """Find tools that failed to the end after a compaction, and had worked."""
@@ -451,6 +583,8 @@ class Reading:
             for call in of_type(
                 {"content": (record.answer or {}).get("content") or []}, "tool_use"
             ):
+                if _OWN.match(str(call["input"].get("command", ""))):
+                    continue
                 key = json.dumps([call["name"], call["input"]], sort_keys=True)
                 if key in made and any(made[key] < n <= number for n in compacted):
                     again.append(number)
@@ -470,7 +604,15 @@ class Reading:
 
     def passes(self) -> bool:
         """Return whether nothing is broken."""
-        return all(each.kind in QUIET for each in self.findings)
+        return self.verdict == "passes"
+
+    @property
+    def verdict(self) -> Literal["passes", "broken", "not judged"]:
+        """What the findings come to. What is broken outweighs what stood in the way."""
+        kinds = {each.kind for each in self.findings} - {*QUIET}
+        if kinds - {"not judged"}:
+            return "broken"
+        return "not judged" if kinds else "passes"
 
     def row(self, model: str) -> dict[str, Any]:
         """Return everything as plain values, for JSON. Dollars are at the prices of
@@ -495,6 +637,7 @@ class Reading:
             "hosts": list(self.run.refused_hosts),
             "kept": [_kept(step) for step in self.run.steps],
             "passes": self.passes(),
+            "verdict": self.verdict,
         }
 
 
@@ -582,14 +725,15 @@ def _without_lines(text: str, summary: str) -> str:
 
 
 def _carrier(record: Record, summaries: Sequence[str]) -> str:
-    """Return the role of the message that holds most of a summary's lines."""
+    """Return the role of the message that holds most of a summary's lines, "nowhere" if
+    none holds a fifth of them."""
     lines = {
         line.strip()
         for text in summaries
         for line in text.splitlines()
-        if line.startswith("- [")
+        if len(line.strip()) >= _LINE
     }
-    best = 0
+    best = int(_USED * len(lines))
     where = "nowhere"
     system = "\n".join(
         block.get("text", "")

@@ -31,10 +31,12 @@ WISH = (
 )
 
 
-def ask(messages: list) -> dict:
+def ask(messages: list, most: int = 1_500) -> dict:
     """Send a request and return the answer."""
-    body = {"model": "claude-haiku-5-5", "max_tokens": 1_500, "messages": messages}
+    body = {"model": "claude-haiku-5-5", "max_tokens": most, "messages": messages}
     body["tools"] = [BASH]
+    if "newer" in FAULTS:
+        body["tools"].append({"type": "web_search_20250305", "name": "web_search"})
     headers = {"x-api-key": "any", "anthropic-version": "2023-06-01"}
     request = urllib.request.Request(
         f"{ADDRESS}/v1/messages", json.dumps(body).encode(), headers
@@ -44,6 +46,8 @@ def ask(messages: list) -> dict:
 
 
 def bash(command: str, compacted: bool) -> str:
+    if "refuses" in FAULTS:
+        return "Error: give the command as a list"
     if "tools" in FAULTS and compacted:
         return "Error: this tool is gone"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
@@ -56,9 +60,12 @@ def compact(messages: list, prompt: str) -> list:
     if "cuts" in FAULTS:
         return [{"role": "user", "content": "Go on."}]
     shown = messages[:1] if "blind" in FAULTS else messages
-    answer = ask([*shown, {"role": "user", "content": WISH}])
+    most = 60 if "short" in FAULTS else 1_500
+    answer = ask([*shown, {"role": "user", "content": WISH}], most)
     summary = "".join(block.get("text", "") for block in answer["content"])
     words = f"<summary>\n{summary}\n</summary>\n\n"
+    if "drops" in FAULTS:
+        words = "Go on.\n\n"
     if "grows" in FAULTS:
         words += "Remember this well. " * WINDOW
     if "pads" in FAULTS:
@@ -78,6 +85,8 @@ def work() -> None:
         if len(json.dumps(messages)) / 3 > 0.6 * WINDOW and "never" not in FAULTS:
             messages, compacted = compact(messages, PROMPT), True
         answer = ask(messages)
+        if "twice" in FAULTS:
+            answer = ask(messages)
         messages.append({"role": "assistant", "content": answer["content"]})
         calls = [block for block in answer["content"] if block["type"] == "tool_use"]
         results = [
@@ -94,7 +103,12 @@ def work() -> None:
         messages.append({"role": "user", "content": results})
 
 
-if "silent" in FAULTS:
+if "elsewhere" in FAULTS:
+    headers = {"x-api-key": "any", "anthropic-version": "2023-06-01"}
+    urllib.request.urlopen(
+        urllib.request.Request(f"{ADDRESS}/v1/responses", b"{}", headers)
+    )
+elif "silent" in FAULTS:
     print("I need a terminal")
 elif "hangs" in FAULTS:
     time.sleep(600)
