@@ -16,6 +16,7 @@ def empty_folder(request: pytest.FixtureRequest) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many notebooks and cells passed, if any ran."""
+
     def notebooks(outcome: str) -> list[str]:
         paths = (each.nodeid.partition("::")[0] for each in reports(outcome))
         return [path for path in paths if path.endswith(".ipynb")]

@@ -26,7 +26,7 @@ from session_report import PROJECTS, files, kept, load, report
 from session_report.answer import answer
 from session_report.overview import each, overview, zone_name
 from session_report.terminal import Whole, quiet_pipe, run
-from session_report.what_if import LARGE, SMALL, choices, what_if
+from session_report.what_if import LARGE, OTHERS, SMALL, choices, what_if
 
 NOTHING_READ = 1
 """An exit code."""
@@ -158,8 +158,9 @@ def _report(
             tables |= report.of_what_if(
                 what_if(found, choices(own), **known, **options)
             )
-        except ValueError:
-            tables["set this"] = [{"line": _NO_PRICE}]
+        except ValueError as error:
+            line = str(error) if str(error).startswith(OTHERS) else _NO_PRICE
+            tables["set this"] = [{"line": line}]
     tables = report.shareable(tables, texts=not given["no_text"])
     place = zone_name(zone)
     lines = answer(tables)

@@ -8,7 +8,7 @@ from session_report.amounts import many
 from session_report.kept import EDITED, MESSAGES, NUMBERS, RULES_AT_END
 from session_report.one import PAUSE, WARM, Row
 from session_report.overview import COPIED, ESTIMATED, LOST, STATED, UNCOUNTED
-from session_report.what_if import BASELINE, FEW, YOURS
+from session_report.what_if import BASELINE, FEW, PROGRAM, YOURS
 
 Report = Mapping[str, Sequence[Row]]
 _MOST = 10
@@ -166,15 +166,23 @@ def _advice(report: Report) -> Iterator[str]:
     tried = report.get("what if", ())
     sure = report.get("set this", ())
     if not tried:
-        yield (
-            sure[0]["line"]
-            if sure
-            else "--what-if says what other settings would have cost."
-        )
+        programs = [row["program"] for row in report.get("programs", ())]
+        if sure:
+            yield f"{sure[0]['line']}."
+        elif PROGRAM in programs:
+            yield "--what-if says what other settings would have cost."
         return
+    if others := report.get("not tried"):
+        left = " and ".join(
+            f"{row['sessions']:,} of {row['program']}" for row in others
+        )
+        yield f"The next line is about {PROGRAM}'s sessions alone, without {left}."
     today = next(row for row in tried if row["policy"] == BASELINE)
     yield from (_yours(row, today) for row in tried if row["policy"] == YOURS)
-    count = _total(report["kinds"], "sessions")
+    every = report.get("programs") or report["kinds"]
+    count = _total(
+        [row for row in every if row.get("program", PROGRAM) == PROGRAM], "sessions"
+    )
     if count < FEW:
         few = f"Too few to choose a setting by ({many(int(count), 'file')} of at least {FEW})"
         best = next((row for row in tried if row["line"] and row["percent"] < 0), None)

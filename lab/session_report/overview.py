@@ -217,6 +217,7 @@ def _tables(
         "session": f"{path.stem}#{number}" if number else path.stem,
         "project": about.project or project_of(path),
         "kind": about.kind or kind_of(path),
+        "program": program_of(session),
         "path": str(path),
         "conversation": f"{path}#{number}",
         "thread": about.thread,
@@ -225,6 +226,11 @@ def _tables(
     rows = {name: [_clean(row) for row in rows] for name, rows in tables.items()}
     names = _clean(names)
     return {name: DataFrame(each).assign(**names) for name, each in rows.items()}
+
+
+def program_of(session: Session) -> str:
+    """Name the program that wrote a session. A session without a file is ours."""
+    return session.about.program if isinstance(session, Recorded) else "ours"
 
 
 def _clean(row: Row) -> Row:

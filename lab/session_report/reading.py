@@ -81,6 +81,7 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
     session.about.project = session.about.project or form.project(path)
     session.about.kind = session.about.kind or form.kind(path)
     for aside in session.asides:
+        aside.about.program = form.name
         aside.about.project = session.about.project
     session.skipped = skipped
     session.damage = damage + session.damage

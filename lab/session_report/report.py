@@ -103,6 +103,10 @@ def of_what_if(table: DataFrame) -> Report:
     """Say what other settings would have cost, and which to set."""
     columns = ["line", "dollars", "percent", "low", "high", "error", "need"]
     few = table.attrs["sessions"] < FEW
+    others = [
+        {"program": program, "sessions": number}
+        for program, number in table.attrs["others"].items()
+    ]
     nothing = [
         {
             "line": "too few sessions to choose by"
@@ -111,7 +115,8 @@ def of_what_if(table: DataFrame) -> Report:
         }
     ]
     sure = set_this(table).assign(error=table.attrs["error"])
-    return {"what if": _rows(table), "set this": _rows(sure[columns]) or nothing}
+    tables = {"what if": _rows(table), "set this": _rows(sure[columns]) or nothing}
+    return tables | ({"not tried": others} if others else {})
 
 
 def _rows(table: DataFrame) -> list[Row]:

@@ -456,6 +456,48 @@ def lines_on_settings(folder: Path, *options: Any) -> list[str]:
     ]
 
 
+def other_programs(folder: Path, count: int) -> Path:
+    """Sessions of pi. Their prompts grow as those of `long_sessions` do."""
+    for number in range(count):
+        lines: list[Line] = [{"type": "session", "cwd": "/work", "id": f"pi{number}"}]
+        size = 4_000 + 9_000 * number
+        for turn in range(1, 15):
+            counts = {"input": 12_000, "output": 100, "cacheRead": size}
+            said = {"role": "user", "content": f"part {turn} " * 5_000}
+            answered = {"role": "assistant", "content": [text(f"Done {turn}.")]}
+            answered |= {"model": MODEL, "usage": counts, "stopReason": "stop"}
+            for letter, message in (("u", said), ("a", answered)):
+                entry = {"type": "message", "id": f"{letter}{number}.{turn}"}
+                time = stamp(60 * turn)
+                lines.append({**entry, "timestamp": time, "message": message})
+            size += 12_000
+        written(folder, *lines, name=f"pi{number}")
+    return folder
+
+
+def test_a_program_gets_no_line_of_another(tmp_path: Path) -> None:
+    folder = other_programs(tmp_path / "pi", FEW + 1)
+    for options in ([], ["--what-if"], ["--what-if", "--threshold", 92_000]):
+        shown = run(folder, "--tables", *options).stdout
+        assert "autoCompactWindow" not in shown
+        assert "With your settings" not in shown
+        assert ("sessions are of pi." in shown) == bool(options)
+
+
+def test_in_a_mixed_folder_the_line_is_about_claude_codes_sessions(
+    tmp_path: Path,
+) -> None:
+    claude = long_sessions(tmp_path / "claude", 2)
+    other_programs(tmp_path / "pi", FEW)
+    alone = what_if([claude], jobs=1)
+    table = what_if([tmp_path], jobs=1)
+    assert table.equals(alone)
+    assert table.attrs["others"] == {"pi": FEW}
+    said = " ".join(run(tmp_path, "--what-if").stdout.split())
+    assert f"Claude Code's sessions alone, without {FEW} of pi." in said
+    assert f"(2 files of at least {FEW})" in said
+
+
 def test_only_what_is_surely_cheaper_is_advised(tmp_path: Path) -> None:
     table = what_if([long_sessions(tmp_path, 3)], jobs=1)
     advised = set_this(table)
