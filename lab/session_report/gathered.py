@@ -278,13 +278,12 @@ class Gathered:
     def _identify(self) -> None:
         """Give each response what a copy of it in another file has, too.
 
-        An id that several responses of a file have says nothing.
+        An id that several responses of a file have says nothing without their requests.
         """
         for name, keys in self._keys.items():
             for event in (self._events[key] for key in keys if key in self._events):
-                event.identity = name if len(keys) == 1 else event.name
-                if event.request and event.request != name:
-                    event.identity = f"{name} {event.request}"
+                is_own = len(keys) == 1 or event.request
+                event.identity = name if is_own else event.name
 
     def _leave_subagents(self) -> None:
         """Put aside what stood before the first line of the main conversation."""
@@ -655,6 +654,7 @@ def _usage(event: _Event) -> Block:
     usage: Block = {**last, "model": model}
     origins = [part["origin"] for part in parts if part.get("origin")]
     usage |= {} if is_exact else {"id": event.identity or None}
+    usage |= {"request": event.request} if event.request else {}
     usage |= {"origin": origins[-1]} if origins else {}
     usage |= {"branch": event.branch} if event.branch else {}
     usage |= {"calls": [*calls, *given]} if calls or given else {}

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
 from datetime import datetime, tzinfo
 from functools import cache, partial
@@ -407,18 +407,51 @@ def _is_note(path: Path) -> bool:
 def _originals(spent: DataFrame) -> set[str]:
     """Name the responses that are no copies, or the fullest of their copies.
 
-    Copies have the same `key`. In a family of forks they may have new times, and there
+    Of equally full ones it is the session's own, and not a sub-agent's that began with
+    a copy of the session. In a family of forks copies may have new times, and there
     they have the same `origin`.
     """
-    rows = spent.drop_duplicates("response").sort_values(
-        ["is_estimated", "answer"], ascending=[True, False], kind="stable"
+    rows = spent.drop_duplicates("response")
+    order = {"copied": rows["kind"] != "session", "untimed": rows["at"] == 0}
+    rows = rows.assign(**order).sort_values(
+        ["is_estimated", "answer", "copied", "untimed"],
+        ascending=[True, False, True, True],
+        kind="stable",
     )
-    has_name = ~rows["key"].str.startswith("0.0 ")
-    rows = rows[~(rows.duplicated(["key", "model"]) & has_name)]
+    copies = [
+        name
+        for _, same in rows[~rows["key"].str.startswith("0.0 ")].groupby(
+            ["key", "model"], sort=False
+        )
+        if len(same) > 1
+        for name in _copies(same)
+    ]
+    rows = rows[~rows["response"].isin(copies)]
     rows = rows.assign(family=_families(rows), is_fork=rows["parent"] != "")
     rows = rows.sort_values("is_fork", kind="stable")  # the parent keeps what it paid
     is_named = (rows["family"] != "") & (rows["origin"] != "")
     return {*rows[~(rows.duplicated(["family", "origin"]) & is_named)]["response"]}
+
+
+def _copies(same: DataFrame) -> Iterator[str]:
+    """Name the copies among responses with the same key, whose first is none.
+
+    Two of them are one response if their requests are the same. If either names none,
+    what they say has to begin alike, or one of them says nothing.
+    """
+    known = list[tuple[str, str]]()
+    names = same[["response", "request", "opening"]]
+    for response, request, opening in names.itertuples(index=False):
+        for other, text in known:
+            if request and other:
+                is_copy = request == other
+            else:
+                is_copy = opening == text or not (opening and text)
+            if is_copy:
+                yield str(response)
+                break
+        else:
+            known.append((str(request), str(opening)))
 
 
 def _families(rows: DataFrame) -> list[str]:
@@ -463,12 +496,14 @@ def zone_name(timezone: tzinfo | None) -> str:
 
 
 def _days(times: "Series[float]", timezone: tzinfo | None) -> list[str]:
-    """Write the day of each time, nothing for a time that no calendar has."""
+    """Write the day of each time, nothing for one that the file doesn't say or that no
+    calendar has."""
 
     @cache
     def day(at: float) -> str:
         try:
-            return f"{datetime.fromtimestamp(at, timezone):%Y-%m-%d}"
+            moment = datetime.fromtimestamp(at, timezone)
+            return f"{moment:%Y-%m-%d}" if at else ""
         except (ValueError, OverflowError, OSError):
             return ""
 

@@ -1,14 +1,17 @@
 """Know Claude Code's session files, and say what their places mean.
 
-Their lines need no translation. A project's folder has a file for each session. Files
-of sub-agents begin with "agent-". They lie beside the session's file, or below a folder
-of its name in `subagents`, some in a folder for each workflow.
+A project's folder has a file for each session. Files of sub-agents begin with "agent-".
+They lie beside the session's file, or below a folder of its name in `subagents`, some
+in a folder for each workflow. What `--output-format stream-json` prints, and Cowork's
+audit.jsonl, have the same messages with other fields around them.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from agentlib.session.file import Line
-from session_report.formats import Format, Reader
+from session_report.formats import Format
+from session_report.formats import Reader as Base
 
 PROJECTS = Path.home() / ".claude" / "projects"
 """Where Claude Code keeps its session files."""
@@ -50,6 +53,20 @@ def kind_of(path: Path) -> str:
         return "session"
     return "compaction call" if path.name.startswith("agent-acompact") else "subagent"
 
+
+class Reader(Base):
+    """Gives the lines of a saved stream the fields of a session's file."""
+
+    def __call__(self, number: str, line: Line) -> Iterator[Line]:
+        names = {theirs: ours for theirs, ours in _STREAM.items() if theirs in line}
+        more = {ours: line[theirs] for theirs, ours in names.items() if line[theirs]}
+        if agent := line.get("parent_tool_use_id"):
+            more |= {"isSidechain": True, "agentId": str(agent)}
+        yield {**line, **more} if more else line
+
+
+_STREAM = {"request_id": "requestId", "_audit_timestamp": "timestamp"}
+"""Fields of a saved stream, and what a session's file calls them."""
 
 FORMAT = Format(
     "Claude Code",
