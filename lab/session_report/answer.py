@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
-from session_report.amounts import many
+from session_report.amounts import many, money
 from session_report.kept import EDITED, MESSAGES, NUMBERS, RULES_AT_END
 from session_report.one import PAUSE, WARM, Row
 from session_report.overview import COPIED, ESTIMATED, LOST, STATED, UNCOUNTED
@@ -49,18 +49,36 @@ def _spent(report: Report) -> Iterator[str]:
         if copied
         else ""
     )
-    of = f"{count - unpriced:,.0f} of {count:,.0f}" if unpriced else f"{count:,.0f}"
-    rest = f"; {unpriced:,.0f} have no price" if unpriced else ""
     if unpriced and unpriced == count:
-        yield f"No price is known for the model of these {count:,.0f} responses, {files}.{once}"
+        responses = "this response" if count == 1 else f"these {count:,.0f} responses"
+        yield (
+            f"No price is known for the model of {responses}, {files}. "
+            f"--price MODEL=IN,OUT names one.{once}"
+        )
         return
-    yield f"${usd:,.2f} at list prices for {of} responses, {files}{rest}.{once}"
+    if unpriced:
+        yield _unpriced(models, count, unpriced)
+    of = many(int(count - unpriced), "response") + f" of {count:,.0f}" * bool(unpriced)
+    yield f"{money(usd)} at list prices for {of}, {files}.{once}"
     shares = (
         f"{(row['dollars'] or 0) / (usd or 1):.0%} {row['where']}"
         for row in where
         if row["where"] not in _MISSES and row["dollars"]
     )
     yield from [f"Of this {', '.join([*shares][:5])}."] if where and usd else []
+
+
+def _unpriced(models: Sequence[Row], count: float, unpriced: float) -> str:
+    """Say how much has no price."""
+    lacking = [row for row in models if row["dollars"] is None]
+    share = _total(lacking, "tokens") / (_total(models, "tokens") or 1)
+    names = ", ".join(str(row["model"]) or "no name" for row in lacking[:3])
+    rest = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+    have = "has" if unpriced == 1 else "have"
+    return (
+        f"{unpriced:,.0f} of {many(int(count), 'response')}, with {share:.0%} of the tokens, "
+        f"{have} no price: {names}{rest}. The dollars are of the others."
+    )
 
 
 def _noted(report: Report, what: str) -> float:
@@ -102,7 +120,7 @@ def _happened(report: Report) -> Iterator[str]:
     usd = _total(report["kinds"], "dollars") or 1.0
     for row in sorted(report.get("where", ()), key=lambda row: row["where"]):
         if row["where"] in _MISSES and row["dollars"]:
-            paid = f"${row['dollars']:,.2f}, {row['dollars'] / usd:.0%}"
+            paid = f"{money(row['dollars'])}, {row['dollars'] / usd:.0%}"
             yield f"{_MISSES[row['where']]}: {row['responses']:,.0f}. They cost {paid}."
     yield from _compacted(report.get("compactions", ()), report.get("lost", ()))
     yield from _kept({row["what"]: row for row in report.get("kept", ())})

@@ -660,8 +660,10 @@ def _usage(event: _Event) -> Block:
     usage |= {"calls": [*calls, *given]} if calls or given else {}
     usage |= {"is_estimated": True} if is_estimated else {}
     stated = [line["costUSD"] for line in event.lines if "costUSD" in line]
-    stated += [each["stated"] for each in usages if each.get("stated")]
-    stated = [usd for usd in stated if isinstance(usd, int | float) and 0 < usd < 10**6]
+    stated += [each["stated"] for each in usages if "stated" in each]
+    stated = [
+        usd for usd in stated if isinstance(usd, int | float) and 0 <= usd < 10**6
+    ]
     return usage | ({"stated": float(stated[-1])} if stated else {})
 
 

@@ -156,8 +156,9 @@ def _response(
     for each in own:
         unknown.update(_left_out(each, model))
     stated = usage.get("stated")
-    is_stated = bool(stated) and np.isnan(sum(sums[1] for sums in spent.values()))
-    if stated and is_stated:
+    is_unknown = bool(np.isnan(sum(sums[1] for sums in spent.values())))
+    is_stated = stated is not None and is_unknown
+    if stated is not None and is_unknown:
         spent = _stated(spent, stated)
     branch, old_branch = (
         r.usage.get("branch", 0) if r else 0 for r in (request, before)

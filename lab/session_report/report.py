@@ -24,6 +24,7 @@ from agentlib.cli.render import plain, short
 from agentlib.messages import of_type
 from agentlib.transcripts import Session
 from session_report import kept, pictures
+from session_report.amounts import money
 from session_report.answer import answer
 from session_report.one import PAUSE, WARM, Row, compactions, losses, responses
 from session_report.tools import kind_of
@@ -177,6 +178,8 @@ def cell(column: str, value: Any) -> str:
     """
     if value is None:
         return "no price" if column == "dollars" else ""
+    if column == "dollars" and not isinstance(value, str):
+        return money(value).removeprefix("$")
     form = "{}" if isinstance(value, str) else WORDS["formats"].get(column, "{:,.0f}")
     return form.format(value)
 

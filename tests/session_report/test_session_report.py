@@ -312,8 +312,9 @@ def test_dollars_and_tokens_are_of_the_responses_that_have_a_price(
     home = projects(tmp_path)
     page = tmp_path / "page.html"
     report = shareable(of_overview(overview([home], jobs=1)))
-    first, *_ = answer(report)
-    assert "for 10 of 11 responses, 2 sessions, 1 subagent; 1 have no price" in first
+    lacking, first, *_ = answer(report)
+    assert lacking.startswith("1 of 11 responses, with 5% of the tokens, has no price")
+    assert "for 10 responses of 11, 2 sessions, 1 subagent" in first
     (model,) = (row for row in report["models"] if row["model"] == MODEL)
     assert sum(row["tokens"] for row in report["where"]) == model["tokens"]
     run(home, "--html", page)

@@ -91,7 +91,7 @@ def _bill(entry: Block) -> Block:
     cost: Block = usage.get("cost") or {}
     parts = [part for name in _PAID if isinstance(part := cost.get(name), int | float)]
     stated = cost.get("total") or sum(parts)
-    return {**bill, "stated": stated} if stated else bill
+    return {**bill, "stated": stated} if cost else bill
 
 
 def _content(message: Block) -> Any:
