@@ -287,9 +287,10 @@ def _at_tier(rate: Mapping[str, float], times: Any) -> Mapping[str, float]:
     number, or one for each kind of tokens."""
     if times == 1:
         return rate
-    by_kind: Mapping[str, float] = times if isinstance(times, Mapping) else {}
-    usual: float = by_kind["input"] if by_kind else times
-    return {kind: rate[kind] * by_kind.get(kind, usual) for kind in (*_KINDS, "output")}
+    kinds = (*_KINDS, "output")
+    is_one = isinstance(times, int | float)
+    each: Mapping[str, float] = dict.fromkeys(kinds, times) if is_one else times
+    return {kind: rate[kind] * each.get(kind, each["input"]) for kind in kinds}
 
 
 def _surcharge(usage: Usage, facts: Mapping[str, Any], model: str) -> float:

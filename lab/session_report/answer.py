@@ -1,4 +1,4 @@
-"""What a reader of the report can act on: at most ten lines, each with its numbers."""
+"""What a reader of the report can act on: at most ten points, each with its numbers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,11 +7,13 @@ from math import isnan
 from session_report.amounts import many, money
 from session_report.kept import EDITED, MESSAGES, NUMBERS, RULES_AT_END
 from session_report.one import PAUSE, WARM, Row
-from session_report.overview import COPIED, ESTIMATED, LOST, STATED, UNCOUNTED
+from session_report.overview import COPIED, ESTIMATED, GONE, LOST, STATED, UNCOUNTED
 from session_report.what_if import BASELINE, FEW, PROGRAM, YOURS
 
 Report = Mapping[str, Sequence[Row]]
 _MOST = 10
+_FAR = 0.02
+"""The least share by which a program's own total is worth a line."""
 _MISSES = {PAUSE: "Pauses that outlived the cache", WARM: "Other misses of the cache"}
 """Places of dollars that have a line of their own."""
 
@@ -100,6 +102,20 @@ def _left_out(report: Report) -> Iterator[str]:
     doubts = [f"{n:,.0f} {notes[w][n != 1]}" for w, n in numbers.items() if n]
     if doubts:
         yield f"Of the responses {', and '.join(doubts)}."
+    if unread := report.get("unread"):
+        first = unread[0]
+        reason = first["reason"].rpartition(": ")[2][:100]
+        yield f"Not read: {many(len(unread), 'file')}, {first['file'][-60:]} first: {reason}."
+    if gone := _noted(report, GONE):
+        yield f"Sub-agents used {gone:,.0f} tokens more, but their files are not there."
+    for row in report.get("stated", ()):
+        off = row["dollars"] / row["stated"] - 1
+        if abs(off) >= _FAR:
+            which = f"{many(row['sessions'], 'session')} in which it says so"
+            yield (
+                f"{row['program']} itself counted {money(row['stated'])} in the "
+                f"{which}, where these files have {money(row['dollars'])} ({off:+.0%})."
+            )
 
 
 def _said_of(row: Row) -> str:
@@ -159,7 +175,7 @@ def _kept(rows: Mapping[str, Row]) -> Iterator[str]:
     if rules:
         gone = rules["of"] - rules["kept"]
         are = "is" if gone == 1 else "are"
-        text += f"; {gone:,.0f} of your {many(rules['of'], 'rule')} {are} gone"
+        text += f"; {gone:,.0f} of your {many(int(rules['of']), 'rule')} {are} gone"
     yield f"{text}."
 
 

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
 from datetime import datetime, tzinfo
@@ -21,7 +22,7 @@ from pandas import DataFrame
 from agentlib.api.spending import own_prices
 from agentlib.session.file import defer_ctrl_c
 from agentlib.transcripts import Session
-from session_report import PROJECTS, files, kept, load
+from session_report import FORMATS, PROJECTS, files, kept, load
 from session_report.formats import About
 from session_report.formats.claude_code import kind_of, project_of
 from session_report.gathered import Recorded
@@ -34,6 +35,7 @@ from session_report.one import (
     responses,
     window,
 )
+from session_report.reading import inside
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -46,6 +48,7 @@ Prices = Iterable[tuple[str, str]]
 COPIED = "responses that /resume or a fork copied into a second file, counted once"
 UNCOUNTED = "responses without a token count"
 ESTIMATED = "responses whose answer is an estimate, because its final count isn't there"
+GONE = "tokens of sub-agents whose own file is not there, not counted"
 STATED = "responses at the dollars that their file states"
 UNPRICED = "not priced: "
 """Begins a note on what the dollars leave out."""
@@ -212,6 +215,8 @@ def _tables(
         "again": calls_again(session),
         "kept": kept.sums(session) if session.compactions else [],
         "left out": [{"damaged": damaged, "failed": about.failed}],
+        "named": [{"agent": name, "tokens": n} for name, n in about.agents.items()],
+        "stated": [{"dollars": about.stated}] if about.stated else [],
     }
     names = {
         "session": f"{path.stem}#{number}" if number else path.stem,
@@ -309,10 +314,13 @@ def overview(
     exist, ValueError if no file could be read.
     """
     call = partial(summarise, session=session, prices=tuple(prices))
-    found, failed = each(call, files(paths), **options)
+    paths = [*paths]
+    every = files(paths)
+    found, failed = each(call, every, **options)
     failed = {path: reason for path, reason in failed.items() if not _is_note(path)}
     if not found:
         reasons = [f"{path}: {reason}" for path, reason in failed.items()]
+        reasons = reasons or [what_is_there(Path(path)) for path in paths]
         text = "\n".join(["no session could be read", *reasons[:9]])
         raise ValueError(plain_text(text))
     names = next(iter(found.values()))
@@ -340,6 +348,8 @@ def overview(
     numbers = {what: rows["response"].nunique() for what, rows in counts.items()}
     notes = _added(tables.pop("notes"), spent[~is_copy])
     numbers |= {w: n for w, n in notes.items() if not w.startswith(UNPRICED)}
+    numbers[GONE] = _gone(tables.pop("named"), spent, every)
+    tables["stated"] = _stated(tables["stated"], spent)
     left_out = tables.pop("left out").sum(numeric_only=True)
     numbers["replies that failed without a token count, not counted"] = left_out[
         "failed"
@@ -385,6 +395,35 @@ def short_names(projects: Iterable[str]) -> dict[str, str]:
     return names
 
 
+def _gone(named: DataFrame, spent: DataFrame, paths: Iterable[Path]) -> int:
+    """Count the tokens of the sub-agents that sessions name and that have no file."""
+    if named.empty:
+        return 0
+    there = {path.stem.removeprefix("agent-") for path in paths} | {*spent["thread"]}
+    gone = named[~named["agent"].isin(there)].drop_duplicates("agent")
+    return int(gone["tokens"].sum())
+
+
+def _stated(rows: DataFrame, spent: DataFrame) -> DataFrame:
+    """Compare what programs say that their sessions cost with the sums of the files:
+    the session's own file and those in its folder. Sessions without a price are left
+    out. Of several files of a session the largest total counts."""
+    columns = ["program", "sessions", "stated", "dollars"]
+    found = list[Row]()
+    for row in rows.to_dict("records"):
+        folder = row["path"].removesuffix(".jsonl") + os.sep
+        is_own = (spent["path"] == row["path"]) | spent["path"].str.startswith(folder)
+        ours = spent["dollars"][is_own]
+        if ours.notna().all():
+            names = {"program": row["program"], "session": row["session"]}
+            found.append({**names, "stated": row["dollars"], "dollars": ours.sum()})
+    if not found:
+        return DataFrame(columns=columns)
+    groups = DataFrame(found).groupby("program", sort=False)
+    sums = groups[["stated", "dollars"]].sum()
+    return sums.assign(sessions=groups.size()).reset_index()[columns]
+
+
 def _kept(rows: DataFrame) -> DataFrame:
     """Add up what compactions kept, a row for each kind. Copies count once."""
     columns = ["what", "kept", "of", "share"]
@@ -397,6 +436,15 @@ def _kept(rows: DataFrame) -> DataFrame:
         .reset_index()
     )
     return sums.assign(share=sums["kept"] / sums["of"])[columns]
+
+
+def what_is_there(folder: Path) -> str:
+    """Say what a folder without session files has."""
+    kinds = Counter(path.suffix or path.name for path in inside(folder))
+    most = ", ".join(f"{n:,} {kind}" for kind, n in kinds.most_common(4))
+    names = dict.fromkeys(name for form in FORMATS.values() for name in form.patterns)
+    what = f"it has {kinds.total():,} files ({most})" if kinds else "it has no file"
+    return f"{folder}: {what}, and none is named {' or '.join(names)}"
 
 
 def _is_note(path: Path) -> bool:

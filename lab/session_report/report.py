@@ -51,7 +51,7 @@ _KNOWN = {*WORDS["known"]["words"], *price_list()["models"]}
 
 def of_overview(tables: Mapping[str, DataFrame]) -> Report:
     """Say what all sessions together cost, and what filled their windows."""
-    listed = ("kept", "not priced", "not counted", "unread")
+    listed = ("kept", "stated", "not priced", "not counted", "unread")
     report = {name: _rows(tables[name]) for name in listed}
     for name, spec in WORDS["tables"].items():
         if "by" in spec and not tables[spec["from"]].empty:

@@ -975,7 +975,9 @@ def test_nothing_to_read_is_exit_code_1(
     outcome = run(tmp_path)
     assert outcome.exit_code == 1
     assert "bad.jsonl" in outcome.stderr
-    monkeypatch.setattr("session_report.__main__.PROJECTS", tmp_path / "nowhere")
+    monkeypatch.setattr(
+        "session_report.formats.claude_code.PROJECTS", tmp_path / "nowhere"
+    )
     outcome = run()
     assert (outcome.exit_code, "nowhere" in outcome.stderr) == (1, True)
     assert run(tmp_path / "nowhere").exit_code == 2
@@ -984,7 +986,9 @@ def test_nothing_to_read_is_exit_code_1(
 def test_without_a_path_it_says_what_it_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("session_report.__main__.PROJECTS", projects(tmp_path))
+    monkeypatch.setattr(
+        "session_report.formats.claude_code.PROJECTS", projects(tmp_path)
+    )
     outcome = run()
     assert outcome.exit_code == 0
     assert str(tmp_path / "projects") in outcome.stderr
