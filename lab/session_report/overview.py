@@ -4,13 +4,14 @@ Each file is added up in a worker, so that no session travels between processes.
 that can't be read is named and never ends the run.
 """
 
-import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
+from contextlib import contextmanager
 from datetime import datetime, tzinfo
 from functools import cache, partial
 from pathlib import Path
@@ -80,33 +81,44 @@ def each(
     takes the place of the processes: any of `concurrent.futures`, or Dask's
     `Client.get_executor()`. The function and what it returns have to be picklable.
     """
-    if executor is None:
-        with _pool(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
-            found, failed = each(function, paths, executor=own, track=track)
-        broken = [path for path in paths if failed.get(path) == _BROKEN]
-        more = _one_by_one(function, broken)
-        failed = {path: failed[path] for path in failed if path not in broken}
-        found = found | more[0]
-        failed = failed | more[1]
-        return {path: found[path] for path in paths if path in found}, failed
     under_way = dict[futures.Future[Result], Item]()
+    if executor:
+        try:
+            return _all(function, paths, executor, track, under_way)
+        finally:
+            for future in under_way:
+                future.cancel()
+    with _working(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
+        found, failed = _all(function, paths, own, track, under_way)
+    broken = [path for path in paths if failed.get(path) == _BROKEN]
+    more = _one_by_one(function, broken)
+    failed = {path: failed[path] for path in failed if path not in broken}
+    found = found | more[0]
+    failed = failed | more[1]
+    return {path: found[path] for path in paths if path in found}, failed
+
+
+def _all(
+    function: Callable[[Item], Result],
+    paths: Sequence[Item],
+    executor: futures.Executor,
+    track: Track,
+    under_way: dict[futures.Future[Result], Item],
+) -> tuple[dict[Item, Result], dict[Item, str]]:
+    """Do what `each` does. `under_way` gets what has begun."""
     found = dict[Item, Result]()
     failed = dict[Item, str]()
-    try:  # Ctrl-C may come at the first of them already
-        for path in paths:
-            with defer_ctrl_c():  # a half-started worker would outlive the pool
-                under_way[executor.submit(function, path)] = path
-        for future in track(futures.as_completed(under_way), total=len(under_way)):
-            error = future.exception()  # whatever a file does to its reader
-            if isinstance(error, futures.BrokenExecutor):
-                failed[under_way[future]] = _BROKEN
-            elif error:
-                failed[under_way[future]] = f"{type(error).__name__}: {error}"
-            else:
-                found[under_way[future]] = future.result()
-    finally:
-        for future in under_way:
-            future.cancel()
+    for path in paths:
+        with defer_ctrl_c():  # a half-started worker would outlive the pool
+            under_way[executor.submit(function, path)] = path
+    for future in track(futures.as_completed(under_way), total=len(under_way)):
+        error = future.exception()  # whatever a file does to its reader
+        if isinstance(error, futures.BrokenExecutor):
+            failed[under_way[future]] = _BROKEN
+        elif error:
+            failed[under_way[future]] = f"{type(error).__name__}: {error}"
+        else:
+            found[under_way[future]] = future.result()
     return {path: found[path] for path in paths if path in found}, failed
 
 
@@ -119,7 +131,7 @@ def _one_by_one(
     failed = dict[Item, str]()
     rest = [*paths]
     while rest:
-        with _pool(1, is_apart=True) as own:
+        with _working(1, is_apart=True) as own:
             while rest:
                 path = rest.pop(0)
                 with defer_ctrl_c():
@@ -136,27 +148,46 @@ def _one_by_one(
 
 
 def _pool(jobs: int, *, is_apart: bool = False) -> futures.Executor:
-    """Make an executor. A process that has threads, such as a notebook's, can't be
-    forked. One job needs no process, unless it `is_apart`."""
+    """Make an executor. One job needs no process, unless it `is_apart`.
+
+    A process that has threads, such as a notebook's, can't be forked. The standard
+    library's other ways run a script again in each worker, joblib's doesn't.
+    """
     if jobs == 1 and not is_apart:
         return futures.ThreadPoolExecutor(1)
-    ways = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context(
-        "forkserver" if "forkserver" in ways else "spawn"
-    )
-    return futures.ProcessPoolExecutor(jobs, context, initializer=_begin_work)
+    from joblib.externals import loky  # pyright: ignore[reportMissingTypeStubs]
+
+    pool: Any = loky.ProcessPoolExecutor
+    return pool(jobs, initializer=_begin_work, initargs=(os.getpid(),))
 
 
-def _begin_work() -> None:
+@contextmanager
+def _working(jobs: int, *, is_apart: bool = False) -> Generator[futures.Executor]:
+    """Make an executor for a block. Ctrl-C ends what its workers have begun."""
+    pool: Any = _pool(jobs, is_apart=is_apart)
+    try:
+        yield pool
+    except BaseException:
+        if isinstance(pool, futures.ThreadPoolExecutor):
+            pool.shutdown(cancel_futures=True)
+        else:
+            pool.shutdown(kill_workers=True)
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _begin_work(parent: int) -> None:
     """Leave Ctrl-C to the parent, and end when it does, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
+    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
 
 
-def _follow_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent
-    parent.join()
+def _follow(parent: int) -> None:
+    """Wait until the parent has ended. On Windows a process keeps its parent's id, and
+    a worker ends when it asks for its next file."""
+    while os.getppid() == parent:
+        time.sleep(0.1)
     os._exit(1)
 
 

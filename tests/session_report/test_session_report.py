@@ -390,6 +390,24 @@ def test_any_executor_gives_the_same_tables(tmp_path: Path) -> None:
         assert str(of_overview(overview([home], executor=threads))) == str(expected)
 
 
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    """The page's example, as somebody would save it."""
+    for number in range(2):
+        written(tmp_path / "in", *a_day(quote=f"{QUOTE} {number}"), name=f"s{number}")
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "from session_report.overview import overview\n"
+        "print('once')\n"
+        f"print(len(overview([{str(tmp_path / 'in')!r}], jobs=2)['window']))\n",
+        encoding="utf-8",
+    )
+    call = [sys.executable, str(script)]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=120)
+    once, rows = done.stdout.split()
+    assert (done.returncode, once) == (0, "once"), done.stderr
+    assert int(rows) > 0
+
+
 def test_a_dask_cluster_gives_the_same_tables(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     home = projects(tmp_path)
