@@ -346,10 +346,12 @@ def losses(session: Session) -> list[Row]:
         for key, block in named_blocks(message)
     }
     made = [(c.seen, n) for n, c in enumerate(session.compactions, 1) if c.message]
-    for turn, request in enumerate(session.requests, 1):
-        for quote in (
-            q for qs in lost_quotes(session, turn, request.context) for q in qs
-        ):
+    first = min((seen for seen, _ in made), default=0)
+    turns = list(enumerate(session.requests, 1))
+    late = [(turn, request) for turn, request in turns if request.seen >= first]
+    for turn, request in late if made else []:
+        lost_here = lost_quotes(session, turn, request.context, late[0][0])
+        for quote in (q for qs in lost_here for q in qs):
             place, what = places[quote.source]
             by = next((n for seen, n in made if place < seen <= request.seen), None)
             if by:  # or else it was cleared
