@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-notebooks test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-panels bench-faults compare sweeps stress mutants handout returned progress reset clean
+.PHONY: help setup lab test test-notebooks test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-report bench-panels bench-faults compare sweeps stress mutants handout returned progress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -105,6 +105,9 @@ bench: $(STAMP) ## time the layers, beside the code they were learned from, and 
 
 bench-panels: $(STAMP) ## time the panels in a browser, from key press to new picture
 	@$(PY) -m tests.benchmarks.bench_panels $(ARGS)
+
+bench-report: $(STAMP) ## time the report on generated sessions, as a ratio to json.loads
+	@$(PY) -m tests.benchmarks.bench_report $(ARGS)
 
 compare: $(STAMP) ## compare the presets on generated tasks
 	@$(PY) -m tests.benchmarks.compare $(ARGS)

@@ -1,16 +1,17 @@
 """Turn usages into dollars, and hold a cap on what a live run may spend.
 
-`prices.json` says when its prices were collected and from where. A model that it does
-not name has no price here, unless you name one with `own_price`. Fast mode, requests
-that stay in the US and web searches cost what the file says of the model. `unpriced`
-names what a usage has and the file doesn't price.
+`prices.json` says when its prices were collected and from where. It has the models that
+the lessons know, and `prices_of_others.json` has those that session files may name. A
+model that is in neither has no price here, unless you name one with `own_price`. Fast
+mode, service tiers, requests that stay in a region and web searches cost what the list
+says of the model. `unpriced` names what a usage has and the list doesn't price.
 """
 
 import json
 import re
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from email.utils import mktime_tz, parsedate_tz
@@ -72,6 +73,13 @@ def price_list() -> dict[str, Any]:
     return json.loads(
         (files("agentlib.api") / "prices.json").read_text(encoding="utf-8")
     )
+
+
+@lru_cache(maxsize=1)
+def _other_models() -> dict[str, Any]:
+    """Return the rows of the models that no lesson needs. It has thousands."""
+    path = files("agentlib.api") / "prices_of_others.json"
+    return json.loads(path.read_text(encoding="utf-8"))["models"]
 
 
 def own_price(model: str, price: str, *, instead: bool = False) -> None:
@@ -148,11 +156,44 @@ _OWNERS = re.compile(
     r"^(?:.*/)?(?:[a-z-]{2,7}\.)?(?:anthropic(?:\.|--)|databricks-)?(?=claude-)"
 )
 """What stands before a model's name: a path, a region, the owner."""
+_EFFORT = "(?:-(?:minimal|low|medium|high|xhigh|max))?"
 _ENDINGS = re.compile(
-    r"(?:-thinking)?(?:@default|[@-]latest|[@-]20\d{6})?(?:-v\d+)?(?::[a-z0-9]+)?"
-    r"(?:-thinking)?(?:\[\d+[km]\])?$"
+    r"(?:-thinking)?(?:@default|[@-]latest|[@-]20\d{6})?(?:-v\d+)?(?::[a-z0-9]+)*"
+    rf"(?:-thinking)?{_EFFORT}(?:\[\d+[km]\])?$"
 )
-"""What stands behind it: a date, a version, and how much of the window is used."""
+"""What stands behind it: a date, a version, the effort, how much of the window is
+used."""
+_DATES = re.compile(
+    r"(?:[@-]latest|[@-]20\d{2}-?\d{2}-?\d{2}|@default)?"
+    rf"(?::(?:thinking|extended|exacto|nitro|\d+k?))?{_EFFORT}(?:\[\d+[km]\])?$"
+)
+"""What stands behind the name of another model. A size, as in "qwen3:30b", is a part of
+the name of a local model."""
+_LOCAL = re.compile(r"^(?:ollama\w*|lmstudio|lm_studio|llama\.?cpp|vllm|local)/")
+_REGIONAL = re.compile(r"(?:^|/)(?:us|eu|au|jp|apac|ca)\.anthropic\.")
+"""Begins a model's name on an endpoint of Bedrock that stays in a region."""
+
+
+def lookups(model: str) -> Iterator[str]:
+    """Yield the names by which a model may be listed, the most exact first.
+
+    Gateways put providers before a name, and programs put a date or an effort behind
+    it. A local model has the name of a listed one by chance.
+
+    >>> [*lookups("openai/gpt-5.6-2026-05-01")]
+    ['openai/gpt-5.6-2026-05-01', 'openai/gpt-5.6', 'gpt-5.6-2026-05-01', 'gpt-5.6']
+    """
+    name = model.strip().lower()
+    while name and not _LOCAL.match(name):
+        yield name
+        if (short := _DATES.sub("", name)) != name:
+            yield short
+        _, mark, rest = name.partition("/")
+        if not mark:
+            break
+        name = rest
+    if "claude" in name:
+        yield listed_name(model)
 
 
 def model_facts(model: str, price: str | None = None) -> dict[str, Any]:
@@ -168,8 +209,15 @@ def model_facts(model: str, price: str | None = None) -> dict[str, Any]:
         return own
     facts = models.get(model) or models.get(listed_name(model)) or own
     if facts is None:
+        facts = _other(model)
+    if facts is None:
         raise NoPrice(f"no price is known for the model {model!r}")
     return facts
+
+
+@lru_cache(maxsize=256)
+def _other(model: str) -> dict[str, Any] | None:
+    return next((row for n in lookups(model) if (row := _other_models().get(n))), None)
 
 
 def rates(
@@ -221,7 +269,8 @@ def priced(usage: Usage, model: str) -> dict[str, tuple[int, float]]:
     uncached, answers = (
         usage.get(name) or 0 for name in ("input_tokens", "output_tokens")
     )
-    times = _surcharge(usage, facts) / MILLION
+    rate = _at_tier(rate, facts.get(service_tier(usage), 1))
+    times = _surcharge(usage, facts, model) / MILLION
     writing = rate["cache_write_5m"] * (written - hour) + rate["cache_write_1h"] * hour
     bill = {
         "read": (read, rate["cache_read"] * read * times),
@@ -235,10 +284,34 @@ def priced(usage: Usage, model: str) -> dict[str, tuple[int, float]]:
     return bill
 
 
-def _surcharge(usage: Usage, facts: Mapping[str, Any]) -> float:
+def service_tier(usage: Usage) -> str:
+    """Name the service tier of a response, "" for the usual one.
+
+    Codex calls its fast mode, which is the tier "priority", "fast".
+    """
+    tier = str(usage.get("service_tier") or "").lower()
+    usual = ("standard", "default", "auto", "standard_only")
+    return "" if tier in usual else {"fast": "priority"}.get(tier, tier)
+
+
+def _at_tier(rate: Mapping[str, float], times: Any) -> Mapping[str, float]:
+    """Return the rates of a service tier that costs so many times as much. `times`: one
+    number, or one for each kind of tokens."""
+    if times == 1:
+        return rate
+    kinds = (*_KINDS, "output")
+    is_one = isinstance(times, int | float)
+    each: Mapping[str, float] = dict.fromkeys(kinds, times) if is_one else times
+    return {kind: rate[kind] * each.get(kind, each["input"]) for kind in kinds}
+
+
+def _surcharge(usage: Usage, facts: Mapping[str, Any], model: str) -> float:
     """Return how many times the list price a response costs."""
     fast = facts.get("fast", 1) if usage.get("speed") == "fast" else 1
-    return fast * (facts.get("us", 1) if usage.get("inference_geo") == "us" else 1)
+    place = facts.get("regional", 1) if _REGIONAL.search(model.lower()) else 1
+    return fast * max(
+        place, facts.get("us", 1) if usage.get("inference_geo") == "us" else 1
+    )
 
 
 def _searches(usage: Usage) -> int:
@@ -257,12 +330,12 @@ def unpriced(usage: Usage, model: str) -> dict[str, int]:
     """
     facts = model_facts(model)
     geo = usage.get("inference_geo")
-    tier = usage.get("service_tier")
+    tier = service_tier(usage)
     found = {
         "responses in fast mode": usage.get("speed") == "fast" and "fast" not in facts,
         "responses in a region that costs more": (geo == "us" and "us" not in facts)
         or geo not in (None, "", "us", "global", "not_available"),
-        "responses of another service tier": tier not in (None, "", "standard"),
+        "responses of another service tier": bool(tier) and tier not in facts,
         "web searches": 0 if "web_search" in facts else _searches(usage),
     }
     return {what: int(count) for what, count in found.items() if count}

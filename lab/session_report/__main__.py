@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo, available_timezones
 import click
 from rich.console import Console
 from rich.progress import Progress, track
-from rich.text import Text
 
 from agentlib import presets
 from agentlib.api.spending import own_prices, price_list
@@ -22,11 +21,13 @@ from agentlib.cli.arguments import Command
 from agentlib.cli.render import plain
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
-from session_report import PROJECTS, files, kept, load, report
+from session_report import files, kept, load, report
 from session_report.answer import answer
-from session_report.overview import each, overview, zone_name
-from session_report.terminal import Whole, quiet_pipe, run
-from session_report.what_if import LARGE, SMALL, choices, what_if
+from session_report.formats.claude_code import places
+from session_report.overview import each, overview, what_is_there, zone_name
+from session_report.reading import has_id
+from session_report.terminal import Whole, hanging, quiet_pipe, run
+from session_report.what_if import LARGE, OTHERS, SMALL, choices, what_if
 
 NOTHING_READ = 1
 """An exit code."""
@@ -106,10 +107,10 @@ def command(
     other settings would have cost.
 
     PATHS are session files of Claude Code and other agents, or folders with such files.
-    Without any it takes ~/.claude/projects. Files are only read, and nothing is sent
-    anywhere.
+    Without any it takes ~/.claude/projects, or the folder that CLAUDE_CONFIG_DIR names.
+    Files are only read, and nothing is sent anywhere.
 
-    The answer comes first, in ten lines at most. --tables prints what it was made from.
+    The answer comes first, in ten points at most. --tables prints what it was made from.
     Of a single session, as one file or by --session, --tables and --html also have each
     miss of the cache, silent clearing and compaction, and what was lost and asked for
     again. Any setting of yours turns --what-if on.
@@ -158,8 +159,9 @@ def _report(
             tables |= report.of_what_if(
                 what_if(found, choices(own), **known, **options)
             )
-        except ValueError:
-            tables["set this"] = [{"line": _NO_PRICE}]
+        except ValueError as error:
+            line = str(error) if str(error).startswith(OTHERS) else _NO_PRICE
+            tables["set this"] = [{"line": line}]
     tables = report.shareable(tables, texts=not given["no_text"])
     place = zone_name(zone)
     lines = answer(tables)
@@ -171,7 +173,8 @@ def _report(
         click.echo(json.dumps(report.as_json(tables, lines, place), indent=1))
         return
     console = Whole()
-    console.print(*(Text(f"- {line}") for line in lines), sep="\n")
+    for line in lines:
+        console.print(hanging(line, console.width))
     if given["tables"]:
         console.print(*report.as_text(shown, console.width, zone=place))
     elif not html:
@@ -191,7 +194,7 @@ def _print_kept(paths: Sequence[Path], given: dict[str, Any]) -> None:
     click.echo(kept.as_markdown(table))
     if line := kept.advice([*found.values()]):
         click.echo(f"\n{line}")
-    click.echo(f"\n{kept.__doc__}")
+    click.echo(f"\n{kept.RULES_OF_THE_COUNT}")
     if unread:
         click.echo(f"Not read: {len(unread)} files.", err=True)
 
@@ -232,9 +235,15 @@ def _found(paths: Sequence[Path], session: str) -> list[Path]:
     """List the files to read. Raises FileNotFoundError without Claude Code's own
     folder."""
     if not paths:
-        click.echo(f"No path was given, so this reads {PROJECTS}.", err=True)
-    every = files(paths or [PROJECTS])
+        paths = places()
+        named = " and ".join(map(str, paths))
+        click.echo(f"No path was given, so this reads {named}.", err=True)
+    every = files(paths)
+    if not every:
+        there = map(what_is_there, paths)
+        raise ValueError("\n".join(["no session could be read", *there]))
     found = [path for path in every if path.stem.startswith(session)]
+    found = found or [path for path in every if has_id(path, session)]
     if session and len(found) != 1:
         names = sorted({path.stem for path in found or every})
         if not found:

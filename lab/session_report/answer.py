@@ -1,17 +1,19 @@
-"""What a reader of the report can act on: at most ten lines, each with its numbers."""
+"""What a reader of the report can act on: at most ten points, each with its numbers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
-from session_report.amounts import many
+from session_report.amounts import many, money
 from session_report.kept import EDITED, MESSAGES, NUMBERS, RULES_AT_END
 from session_report.one import PAUSE, WARM, Row
-from session_report.overview import COPIED, ESTIMATED, LOST, STATED, UNCOUNTED
-from session_report.what_if import BASELINE, FEW, YOURS
+from session_report.overview import COPIED, ESTIMATED, GONE, LOST, STATED, UNCOUNTED
+from session_report.what_if import BASELINE, FEW, PROGRAM, YOURS
 
 Report = Mapping[str, Sequence[Row]]
 _MOST = 10
+_FAR = 0.02
+"""The least share by which a program's own total is worth a line."""
 _MISSES = {PAUSE: "Pauses that outlived the cache", WARM: "Other misses of the cache"}
 """Places of dollars that have a line of their own."""
 
@@ -49,18 +51,36 @@ def _spent(report: Report) -> Iterator[str]:
         if copied
         else ""
     )
-    of = f"{count - unpriced:,.0f} of {count:,.0f}" if unpriced else f"{count:,.0f}"
-    rest = f"; {unpriced:,.0f} have no price" if unpriced else ""
     if unpriced and unpriced == count:
-        yield f"No price is known for the model of these {count:,.0f} responses, {files}.{once}"
+        responses = "this response" if count == 1 else f"these {count:,.0f} responses"
+        yield (
+            f"No price is known for the model of {responses}, {files}. "
+            f"--price MODEL=IN,OUT names one.{once}"
+        )
         return
-    yield f"${usd:,.2f} at list prices for {of} responses, {files}{rest}.{once}"
+    if unpriced:
+        yield _unpriced(models, count, unpriced)
+    of = many(int(count - unpriced), "response") + f" of {count:,.0f}" * bool(unpriced)
+    yield f"{money(usd)} at list prices for {of}, {files}.{once}"
     shares = (
         f"{(row['dollars'] or 0) / (usd or 1):.0%} {row['where']}"
         for row in where
         if row["where"] not in _MISSES and row["dollars"]
     )
     yield from [f"Of this {', '.join([*shares][:5])}."] if where and usd else []
+
+
+def _unpriced(models: Sequence[Row], count: float, unpriced: float) -> str:
+    """Say how much has no price."""
+    lacking = [row for row in models if row["dollars"] is None]
+    share = _total(lacking, "tokens") / (_total(models, "tokens") or 1)
+    names = ", ".join(str(row["model"]) or "no name" for row in lacking[:3])
+    rest = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+    have = "has" if unpriced == 1 else "have"
+    return (
+        f"{unpriced:,.0f} of {many(int(count), 'response')}, with {share:.0%} of the tokens, "
+        f"{have} no price: {names}{rest}. The dollars are of the others."
+    )
 
 
 def _noted(report: Report, what: str) -> float:
@@ -82,6 +102,20 @@ def _left_out(report: Report) -> Iterator[str]:
     doubts = [f"{n:,.0f} {notes[w][n != 1]}" for w, n in numbers.items() if n]
     if doubts:
         yield f"Of the responses {', and '.join(doubts)}."
+    if unread := report.get("unread"):
+        first = unread[0]
+        reason = first["reason"].rpartition(": ")[2][:100]
+        yield f"Not read: {many(len(unread), 'file')}, {first['file'][-60:]} first: {reason}."
+    if gone := _noted(report, GONE):
+        yield f"Sub-agents used {gone:,.0f} tokens more, but their files are not there."
+    for row in report.get("stated", ()):
+        off = row["dollars"] / row["stated"] - 1
+        if abs(off) >= _FAR:
+            which = f"{many(row['sessions'], 'session')} in which it says so"
+            yield (
+                f"{row['program']} itself counted {money(row['stated'])} in the "
+                f"{which}, where these files have {money(row['dollars'])} ({off:+.0%})."
+            )
 
 
 def _said_of(row: Row) -> str:
@@ -102,7 +136,7 @@ def _happened(report: Report) -> Iterator[str]:
     usd = _total(report["kinds"], "dollars") or 1.0
     for row in sorted(report.get("where", ()), key=lambda row: row["where"]):
         if row["where"] in _MISSES and row["dollars"]:
-            paid = f"${row['dollars']:,.2f}, {row['dollars'] / usd:.0%}"
+            paid = f"{money(row['dollars'])}, {row['dollars'] / usd:.0%}"
             yield f"{_MISSES[row['where']]}: {row['responses']:,.0f}. They cost {paid}."
     yield from _compacted(report.get("compactions", ()), report.get("lost", ()))
     yield from _kept({row["what"]: row for row in report.get("kept", ())})
@@ -141,7 +175,7 @@ def _kept(rows: Mapping[str, Row]) -> Iterator[str]:
     if rules:
         gone = rules["of"] - rules["kept"]
         are = "is" if gone == 1 else "are"
-        text += f"; {gone:,.0f} of your {many(rules['of'], 'rule')} {are} gone"
+        text += f"; {gone:,.0f} of your {many(int(rules['of']), 'rule')} {are} gone"
     yield f"{text}."
 
 
@@ -166,15 +200,23 @@ def _advice(report: Report) -> Iterator[str]:
     tried = report.get("what if", ())
     sure = report.get("set this", ())
     if not tried:
-        yield (
-            sure[0]["line"]
-            if sure
-            else "--what-if says what other settings would have cost."
-        )
+        programs = [row["program"] for row in report.get("programs", ())]
+        if sure:
+            yield f"{sure[0]['line']}."
+        elif PROGRAM in programs:
+            yield "--what-if says what other settings would have cost."
         return
+    if others := report.get("not tried"):
+        left = " and ".join(
+            f"{row['sessions']:,} of {row['program']}" for row in others
+        )
+        yield f"The next line is about {PROGRAM}'s sessions alone, without {left}."
     today = next(row for row in tried if row["policy"] == BASELINE)
     yield from (_yours(row, today) for row in tried if row["policy"] == YOURS)
-    count = _total(report["kinds"], "sessions")
+    every = report.get("programs") or report["kinds"]
+    count = _total(
+        [row for row in every if row.get("program", PROGRAM) == PROGRAM], "sessions"
+    )
     if count < FEW:
         few = f"Too few to choose a setting by ({many(int(count), 'file')} of at least {FEW})"
         best = next((row for row in tried if row["line"] and row["percent"] < 0), None)

@@ -52,10 +52,13 @@ _NEEDED = ("message", "compactMetadata", "microcompactMetadata", "costUSD", "isM
 _MARKS = (file.COMPACT, file.MICRO)
 _END_OF_TIME = 32_503_680_000.0
 """The year 3000. A later time is a mistake, and few calendars know it."""
+_ODD = 86_400.0
+"""Seconds by which no clock goes back. What was before had a wrong time."""
 _NO_SUMMARY = "[a summary that is not in the file]"
 _WRITTEN = ("text", "thinking", "redacted_thinking", "tool_use", "server_tool_use")
 """Blocks that the model writes itself. Results of the server's tools, an advisor's
 words among them, come from elsewhere."""
+_WRITTEN_SUM = "cache_creation_input_tokens"
 BROKEN = (
     ArithmeticError,
     AttributeError,
@@ -193,11 +196,10 @@ class Gathered:
         return session
 
     def _add_asides(self, session: Recorded) -> None:
-        for number, gathered in enumerate(self._asides.values(), 1):
+        for number, (agent, gathered) in enumerate(self._asides.items(), 1):
             with suppress(ValueError):
-                aside = gathered.session(
-                    f"{session.session_id}#{number}", About(kind="subagent")
-                )
+                about = About(kind="subagent", thread=agent)
+                aside = gathered.session(f"{session.session_id}#{number}", about)
                 session.asides.append(aside)
         self._asides = {}
 
@@ -220,7 +222,7 @@ class Gathered:
         key = self._key(line, uuid) if is_reply else uuid
         begins = self._begins(line, key)
         if kind and is_new:
-            begin = self._newest or at if is_reply else at
+            begin = min(self._newest or at, at) if is_reply else at
             if kind == "words" and self._events and begins:
                 self._events[f"{key}/cleared"] = _Event(
                     kind=Extra.EMPTIED, name=uuid, at=begin
@@ -239,7 +241,8 @@ class Gathered:
         elif is_new and line.get("type") == "attachment":
             self._attach(line, uuid, at)
         self._seen.add(uuid)
-        self._newest = max(self._newest, at)
+        is_late = at < self._newest - _ODD  # the clock was wrong before
+        self._newest = at if is_late else max(self._newest, at)
 
     def _key(self, line: Line, uuid: str) -> str:
         """Return the key of the response that a line is a part of.
@@ -278,13 +281,12 @@ class Gathered:
     def _identify(self) -> None:
         """Give each response what a copy of it in another file has, too.
 
-        An id that several responses of a file have says nothing.
+        An id that several responses of a file have says nothing without their requests.
         """
         for name, keys in self._keys.items():
             for event in (self._events[key] for key in keys if key in self._events):
-                event.identity = name if len(keys) == 1 else event.name
-                if event.request and event.request != name:
-                    event.identity = f"{name} {event.request}"
+                is_own = len(keys) == 1 or event.request
+                event.identity = name if is_own else event.name
 
     def _leave_subagents(self) -> None:
         """Put aside what stood before the first line of the main conversation."""
@@ -655,20 +657,36 @@ def _usage(event: _Event) -> Block:
     usage: Block = {**last, "model": model}
     origins = [part["origin"] for part in parts if part.get("origin")]
     usage |= {} if is_exact else {"id": event.identity or None}
+    usage |= {"request": event.request} if event.request else {}
     usage |= {"origin": origins[-1]} if origins else {}
     usage |= {"branch": event.branch} if event.branch else {}
+    usage |= {"is_edited": True} if any(map(_is_edited, parts)) else {}
     usage |= {"calls": [*calls, *given]} if calls or given else {}
     usage |= {"is_estimated": True} if is_estimated else {}
     stated = [line["costUSD"] for line in event.lines if "costUSD" in line]
-    stated += [each["stated"] for each in usages if each.get("stated")]
-    stated = [usd for usd in stated if isinstance(usd, int | float) and 0 < usd < 10**6]
+    stated += [each["stated"] for each in usages if "stated" in each]
+    stated = [
+        usd for usd in stated if isinstance(usd, int | float) and 0 <= usd < 10**6
+    ]
     return usage | ({"stated": float(stated[-1])} if stated else {})
+
+
+def _is_edited(part: Message) -> bool:
+    """Return whether a part of a response says that its prompt was cut on purpose."""
+    match part:
+        case {"edited": True} | {"context_management": {"applied_edits": [_, *_]}}:
+            return True
+        case _:
+            return False
 
 
 def _bill(message: Message) -> Mapping[str, Any]:
     """Return the usage of a response. Raises what `BROKEN` lists if no API can have
     sent it."""
     usage: Block = replies.received({"usage": message["usage"]})["usage"]
+    split = usage.get("cache_creation")
+    if split and usage.get(_WRITTEN_SUM) is None:  # some relays leave the sum out
+        usage = {**usage, _WRITTEN_SUM: sum(filter(None, split.values()))}
     for each in (usage, *_dicts(usage.get("iterations"))):
         _check_counts(replies.counts(each))
     return usage

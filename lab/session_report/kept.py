@@ -75,6 +75,8 @@ KINDS = (
     EARLIER_RULES,
     QUOTES,
 )
+RULES_OF_THE_COUNT = (__doc__ or "").partition("Source:")[0].strip()
+"""How everything is counted, for those who read the table."""
 CLAUDE_CODE = "Claude Code"
 RULES_AT_END = "your rules, at the last compaction"
 _LENGTHS = {"under 40": 40, "of 40 to 199": 200, "of 200 to 999": 1_000}
@@ -82,7 +84,9 @@ _LONGER = "of 1,000 or more"
 
 _RULE = re.compile(
     r"\b(?:do not|don'?t|never|always|must|only|instead|should not|shouldn'?t"
-    r"|no longer|avoid|make sure)\b|不要|别|必须|只|永远|总是|禁止|而不是",
+    r"|no longer|avoid|make sure"
+    r"|nie|niemals|immer|muss|musst|darf nicht|nur|statt|jamais|toujours|nunca|siempre)"
+    r"\b|不要|别|必须|只|永远|总是|禁止|而不是",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")

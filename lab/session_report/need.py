@@ -91,11 +91,14 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
 
 
 def lost_quotes(
-    session: Session, turn: int, context: Sequence[Message]
+    session: Session, turn: int, context: Sequence[Message], since: int = 1
 ) -> list[list[Quote]]:
     """Return the quotes of each output of a turn that this context doesn't hold, if any
-    are."""
-    numbers, table = _quotes(session, len(session.requests))
+    are.
+
+    `since`: the first turn that is asked for. Before it no quotes are looked for.
+    """
+    numbers, table = _quotes(session, len(session.requests), since)
     outputs = table[turn - 1]
     if not outputs:
         return []
@@ -146,21 +149,23 @@ def said(block: Block) -> str:
 
 @lru_cache(maxsize=8)
 def _quotes(
-    session: Session, requests: int
+    session: Session, requests: int, since: int
 ) -> tuple[Mapping[int, int], list[list[list[Quote]]]]:
     """Return the number of each block's text by the block's id, and each reply's quotes
     by output.
 
-    `requests`: how many there are, because the session may still grow.
+    `requests`: how many there are, because the session may still grow. Turns before
+    `since` get none.
     """
     index = _Index()
     seen = 0
     table = list[list[list[Quote]]]()
-    for request in session.requests[:requests]:
+    for turn, request in enumerate(session.requests[:requests], 1):
         for message in session.history[seen : request.seen]:
             index.add(message)
         seen = request.seen
-        outputs = (index.quotes(block) for block in blocks(request.reply))
+        replied = blocks(request.reply) if turn >= since else []
+        outputs = (index.quotes(block) for block in replied)
         table.append([quotes for quotes in outputs if quotes])
     return index.numbers, table
 
@@ -213,15 +218,19 @@ class _Index:
         found = list[Quote]()
         start = 0
         at = 0
-        while at <= len(text) - _PIECE:
-            is_known = text[at : at + _PIECE] in self._first
-            span = self._longest(text, start, at) if is_known else None
-            if span is None:
+        last = len(text) - _PIECE + 1
+        first = self._first
+        while True:
+            known = (i for i in range(at, last) if text[i : i + _PIECE] in first)
+            at = next(known, last)
+            if at >= last:
+                return found
+            span = self._longest(text, start, at)
+            if span:
+                found.append(self._quote(text[span[0] : span[1]]))
+                start = at = span[1]
+            else:
                 at += 1
-                continue
-            found.append(self._quote(text[span[0] : span[1]]))
-            start = at = span[1]
-        return found
 
     def _quote(self, quoted: str) -> Quote:
         """Name the texts that have a quote. Each has a whole piece at one of its first
@@ -259,10 +268,25 @@ class _Index:
 def _span(text: str, start: int, at: int, source: str, begin: int) -> tuple[int, int]:
     """Extend a piece that stands at `at` in a text and at `begin` in a source, both
     ways."""
-    back = _common(
-        text[start:at][::-1], source[max(0, begin - (at - start)) : begin][::-1]
-    )
-    return at - back, at + _common(text[at:], source[begin : begin + len(text) - at])
+    back = 0
+    most = min(at - start, begin)
+    while back < most and text[at - back - 1] == source[begin - back - 1]:
+        back += 1
+    ahead = 0
+    size = _PIECE
+    while size and text[at + ahead : at + ahead + size]:
+        if source.startswith(text[at + ahead : at + ahead + size], begin + ahead):
+            ahead = min(ahead + size, len(text) - at)
+            size *= 2
+        elif size > _PIECE:
+            size = _PIECE
+        else:
+            ahead += _common(
+                text[at + ahead : at + ahead + size],
+                source[begin + ahead : begin + ahead + size],
+            )
+            size = 0
+    return at - back, at + ahead
 
 
 def _common(one: str, other: str) -> int:

@@ -10,10 +10,17 @@ from agentlib.session import file
 from agentlib.session.file import Line
 from session_report.formats import gemini
 
-_LONGEST = 2**30
-"""Bytes of the longest line that is read from a compressed file. A few bytes can stand
-for more than any memory holds."""
-_CHUNK = 2**18
+_LONGEST = 2**28
+_MOST = 200
+_FREE = 2**24
+"""Bytes of the longest line that is read from a compressed file, how many times its
+size a file may be unpacked, and bytes that are no matter. A few bytes can stand for
+more than any memory holds. Sessions are packed to a tenth or so."""
+_CHUNK = 2**10
+"""Bytes that are unpacked at once. They hold 32 MB at most, as zstd's blocks do."""
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""What a file begins with that Windows PowerShell 5 wrote with `>`."""
+_DATABASE = b"SQLite format 3\0"
 TORN = "(the compressed file is damaged, or ends in the middle)"
 """Stands among the skipped texts for what could not be unpacked."""
 
@@ -25,8 +32,8 @@ def objects(
     `skipped`.
 
     A file whose name ends in .zst is unpacked. `progress` gets the bytes of the file as
-    they are read. Raises ValueError if it is no regular file, or if a line of a
-    compressed file is longer than a gigabyte.
+    they are read. Raises ValueError if it is no regular file or a database, or if a
+    compressed file holds far more than sessions do.
     """
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a regular file")
@@ -46,9 +53,18 @@ def objects(
 
 
 def _told(raw: BinaryIO, progress: Callable[[int], object]) -> Iterator[bytes]:
-    for line in raw:
-        progress(len(line))
-        yield line
+    head = raw.read(len(_DATABASE))
+    if head == _DATABASE:
+        raise ValueError("it is an SQLite database, which is not read")
+    raw.seek(0)
+    if not head.startswith(_UTF_16):
+        for line in raw:
+            progress(len(line))
+            yield line
+        return
+    for text in raw.read().decode("utf-16", "replace").split("\n"):
+        progress(2 * len(text))
+        yield text.encode("utf-8", "replace")
 
 
 def _unpacked(
@@ -59,18 +75,28 @@ def _unpacked(
 
     rest = io.BytesIO()
     is_whole = True
+    size = 0
+    given = 0
     unpack = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
     try:
         while chunk := raw.read(_CHUNK):
             progress(len(chunk))
-            *whole, last = unpack.decompress(chunk).split(b"\n")
+            part = unpack.decompress(chunk)
+            size += len(chunk)
+            given += len(part)
+            if given > max(_FREE, _MOST * size):
+                raise ValueError(
+                    f"it unpacks to more than {_MOST} times its size, which no session "
+                    "does; unpack it yourself if it is one"
+                )
+            *whole, last = part.split(b"\n")
             for line in whole:
                 rest.write(line)
                 yield rest.getvalue() + b"\n"
                 rest = io.BytesIO()
             rest.write(last)
             if rest.tell() > _LONGEST:
-                raise ValueError("a line of it is longer than a gigabyte")
+                raise ValueError("a line of it is longer than 256 MB")
             is_whole = unpack.unused_data == b"" and unpack.eof
     except zstandard.ZstdError:
         is_whole = False

@@ -23,7 +23,6 @@ from agentlib.auto_compact import summary_text
 from agentlib.estimation import estimate_text, message_tokens, prompt_tokens
 from agentlib.messages import (
     PUT_BACK,
-    Block,
     blocks,
     of_type,
     result_text,
@@ -72,11 +71,12 @@ def responses(session: Session) -> list[Row]:
     long the cache had not been used. `why` says what was new in the prompt, and `gone`
     counts tokens that left the prompt while nothing in the file says so. `branch` is
     the number of the branch that a rewind left with the response on it. `key` is what a
-    copy of the response has, too, and `origin` what a copy in a fork has, even if its
-    time is another. `spent` maps each place to its tokens and dollars, which are NaN if
-    no price is known for the `model`, and `beside` has rows for calls of other models.
-    `unpriced` counts what the dollars leave out. `is_estimated`: the file has no final
-    count of the answer. `is_stated`: the dollars are the file's own.
+    copy of the response has, too, and so are `request` and `opening`, if it has any.
+    `origin` is what a copy in a fork has, even if its time is another. `spent` maps
+    each place to its tokens and dollars, which are NaN if no price is known for the
+    `model`, and `beside` has rows for calls of other models. `unpriced` counts what the
+    dollars leave out. `is_estimated`: the file has no final count of the answer.
+    `is_stated`: the dollars are the file's own.
 
     On paper: a prompt of 10,000 tokens is written to the cache. Ten minutes later the
     next one has 10,500 and reads nothing, so 500 tokens are new and 10,000 rewritten
@@ -156,19 +156,22 @@ def _response(
     for each in own:
         unknown.update(_left_out(each, model))
     stated = usage.get("stated")
-    is_stated = bool(stated) and np.isnan(sum(sums[1] for sums in spent.values()))
-    if stated and is_stated:
+    is_unknown = bool(np.isnan(sum(sums[1] for sums in spent.values())))
+    is_stated = stated is not None and is_unknown
+    if stated is not None and is_unknown:
         spent = _stated(spent, stated)
     branch, old_branch = (
         r.usage.get("branch", 0) if r else 0 for r in (request, before)
     )
-    is_shrunk = 0 < prompt < _FALL * old and _goes_on(before, request)
+    is_shrunk = 0 < prompt < _FALL * old and not usage.get("is_edited")
+    is_shrunk = is_shrunk and _goes_on(before, request)
     answer = sum(bill["answers"][0] for bill in bills)
     return {
         "turn": turn, "at": request.at, "model": model, "prompt": prompt, "why": why,
         "answer": int(answer), "minutes": idle / 60,
         "gone": old - prompt if is_shrunk and old_branch in (0, branch) else 0,
         "branch": branch, "key": _copy_key(request), "origin": usage.get("origin", ""),
+        "request": usage.get("request", ""), "opening": _opening(request),
         "spent": {where: tuple(sums) for where, sums in spent.items() if sums[0]
                   or sums[1]},
         "beside": beside, "unpriced": unknown, "is_stated": is_stated,
@@ -177,19 +180,22 @@ def _response(
 
 
 def _copy_key(request: Request) -> str:
-    """Return what a copy of a response in another file has, too.
+    """Return what all copies of a response have: its id and the tokens of its prompt.
 
-    The ids of message and request say it, and the beginning of the reply. An id of a
-    message alone may be a relay's, so the prompt has to be the same as well. Without an
-    id the time stands for it.
+    Without an id the time stands for it. Some relays give every response one id, so
+    `request` and `opening` tell apart what has the same key.
     """
-    name = request.usage.get("id")
-    prompt = prompt_tokens(request.usage)
-    if not name:
-        return f"{request.at} {prompt}"
-    first, *_ = [*blocks(request.reply), Block()]
-    text = first.get("id") or first.get("text") or first.get("thinking") or ""
-    return f"{name} {'' if ' ' in name else prompt} {text[:60]}"
+    name = request.usage.get("id") or request.at
+    return f"{name} {prompt_tokens(request.usage)}"
+
+
+def _opening(request: Request) -> str:
+    """Return the beginning of what a response says or calls, without its thinking,
+    which some copies lack."""
+    for block in blocks(request.reply):
+        if text := block.get("id") or block.get("text"):
+            return str(text)[:60]
+    return ""
 
 
 def _left_out(usage: Usage, model: str) -> dict[str, int]:
@@ -340,10 +346,12 @@ def losses(session: Session) -> list[Row]:
         for key, block in named_blocks(message)
     }
     made = [(c.seen, n) for n, c in enumerate(session.compactions, 1) if c.message]
-    for turn, request in enumerate(session.requests, 1):
-        for quote in (
-            q for qs in lost_quotes(session, turn, request.context) for q in qs
-        ):
+    first = min((seen for seen, _ in made), default=0)
+    turns = list(enumerate(session.requests, 1))
+    late = [(turn, request) for turn, request in turns if request.seen >= first]
+    for turn, request in late if made else []:
+        lost_here = lost_quotes(session, turn, request.context, late[0][0])
+        for quote in (q for qs in lost_here for q in qs):
             place, what = places[quote.source]
             by = next((n for seen, n in made if place < seen <= request.seen), None)
             if by:  # or else it was cleared

@@ -4,12 +4,14 @@ Each file is added up in a worker, so that no session travels between processes.
 that can't be read is named and never ends the run.
 """
 
-import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
+from contextlib import contextmanager
 from datetime import datetime, tzinfo
 from functools import cache, partial
 from pathlib import Path
@@ -21,7 +23,7 @@ from pandas import DataFrame
 from agentlib.api.spending import own_prices
 from agentlib.session.file import defer_ctrl_c
 from agentlib.transcripts import Session
-from session_report import PROJECTS, files, kept, load
+from session_report import FORMATS, PROJECTS, files, kept, load
 from session_report.formats import About
 from session_report.formats.claude_code import kind_of, project_of
 from session_report.gathered import Recorded
@@ -34,6 +36,7 @@ from session_report.one import (
     responses,
     window,
 )
+from session_report.reading import inside
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -46,6 +49,7 @@ Prices = Iterable[tuple[str, str]]
 COPIED = "responses that /resume or a fork copied into a second file, counted once"
 UNCOUNTED = "responses without a token count"
 ESTIMATED = "responses whose answer is an estimate, because its final count isn't there"
+GONE = "tokens of sub-agents whose own file is not there, not counted"
 STATED = "responses at the dollars that their file states"
 UNPRICED = "not priced: "
 """Begins a note on what the dollars leave out."""
@@ -77,33 +81,44 @@ def each(
     takes the place of the processes: any of `concurrent.futures`, or Dask's
     `Client.get_executor()`. The function and what it returns have to be picklable.
     """
-    if executor is None:
-        with _pool(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
-            found, failed = each(function, paths, executor=own, track=track)
-        broken = [path for path in paths if failed.get(path) == _BROKEN]
-        more = _one_by_one(function, broken)
-        failed = {path: failed[path] for path in failed if path not in broken}
-        found = found | more[0]
-        failed = failed | more[1]
-        return {path: found[path] for path in paths if path in found}, failed
     under_way = dict[futures.Future[Result], Item]()
+    if executor:
+        try:
+            return _all(function, paths, executor, track, under_way)
+        finally:
+            for future in under_way:
+                future.cancel()
+    with _working(max(1, min(jobs or os.cpu_count() or 1, len(paths)))) as own:
+        found, failed = _all(function, paths, own, track, under_way)
+    broken = [path for path in paths if failed.get(path) == _BROKEN]
+    more = _one_by_one(function, broken)
+    failed = {path: failed[path] for path in failed if path not in broken}
+    found = found | more[0]
+    failed = failed | more[1]
+    return {path: found[path] for path in paths if path in found}, failed
+
+
+def _all(
+    function: Callable[[Item], Result],
+    paths: Sequence[Item],
+    executor: futures.Executor,
+    track: Track,
+    under_way: dict[futures.Future[Result], Item],
+) -> tuple[dict[Item, Result], dict[Item, str]]:
+    """Do what `each` does. `under_way` gets what has begun."""
     found = dict[Item, Result]()
     failed = dict[Item, str]()
-    try:  # Ctrl-C may come at the first of them already
-        for path in paths:
-            with defer_ctrl_c():  # a half-started worker would outlive the pool
-                under_way[executor.submit(function, path)] = path
-        for future in track(futures.as_completed(under_way), total=len(under_way)):
-            error = future.exception()  # whatever a file does to its reader
-            if isinstance(error, futures.BrokenExecutor):
-                failed[under_way[future]] = _BROKEN
-            elif error:
-                failed[under_way[future]] = f"{type(error).__name__}: {error}"
-            else:
-                found[under_way[future]] = future.result()
-    finally:
-        for future in under_way:
-            future.cancel()
+    for path in paths:
+        with defer_ctrl_c():  # a half-started worker would outlive the pool
+            under_way[executor.submit(function, path)] = path
+    for future in track(futures.as_completed(under_way), total=len(under_way)):
+        error = future.exception()  # whatever a file does to its reader
+        if isinstance(error, futures.BrokenExecutor):
+            failed[under_way[future]] = _BROKEN
+        elif error:
+            failed[under_way[future]] = f"{type(error).__name__}: {error}"
+        else:
+            found[under_way[future]] = future.result()
     return {path: found[path] for path in paths if path in found}, failed
 
 
@@ -116,7 +131,7 @@ def _one_by_one(
     failed = dict[Item, str]()
     rest = [*paths]
     while rest:
-        with _pool(1, is_apart=True) as own:
+        with _working(1, is_apart=True) as own:
             while rest:
                 path = rest.pop(0)
                 with defer_ctrl_c():
@@ -133,27 +148,46 @@ def _one_by_one(
 
 
 def _pool(jobs: int, *, is_apart: bool = False) -> futures.Executor:
-    """Make an executor. A process that has threads, such as a notebook's, can't be
-    forked. One job needs no process, unless it `is_apart`."""
+    """Make an executor. One job needs no process, unless it `is_apart`.
+
+    A process that has threads, such as a notebook's, can't be forked. The standard
+    library's other ways run a script again in each worker, joblib's doesn't.
+    """
     if jobs == 1 and not is_apart:
         return futures.ThreadPoolExecutor(1)
-    ways = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context(
-        "forkserver" if "forkserver" in ways else "spawn"
-    )
-    return futures.ProcessPoolExecutor(jobs, context, initializer=_begin_work)
+    from joblib.externals import loky  # pyright: ignore[reportMissingTypeStubs]
+
+    pool: Any = loky.ProcessPoolExecutor
+    return pool(jobs, initializer=_begin_work, initargs=(os.getpid(),))
 
 
-def _begin_work() -> None:
+@contextmanager
+def _working(jobs: int, *, is_apart: bool = False) -> Generator[futures.Executor]:
+    """Make an executor for a block. Ctrl-C ends what its workers have begun."""
+    pool: Any = _pool(jobs, is_apart=is_apart)
+    try:
+        yield pool
+    except BaseException:
+        if isinstance(pool, futures.ThreadPoolExecutor):
+            pool.shutdown(cancel_futures=True)
+        else:
+            pool.shutdown(kill_workers=True)
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _begin_work(parent: int) -> None:
     """Leave Ctrl-C to the parent, and end when it does, however it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
+    threading.Thread(target=_follow, args=(parent,), daemon=True).start()
 
 
-def _follow_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent
-    parent.join()
+def _follow(parent: int) -> None:
+    """Wait until the parent has ended. On Windows a process keeps its parent's id, and
+    a worker ends when it asks for its next file."""
+    while os.getppid() == parent:
+        time.sleep(0.1)
     os._exit(1)
 
 
@@ -212,11 +246,14 @@ def _tables(
         "again": calls_again(session),
         "kept": kept.sums(session) if session.compactions else [],
         "left out": [{"damaged": damaged, "failed": about.failed}],
+        "named": [{"agent": name, "tokens": n} for name, n in about.agents.items()],
+        "stated": [{"dollars": about.stated}] if about.stated else [],
     }
     names = {
         "session": f"{path.stem}#{number}" if number else path.stem,
         "project": about.project or project_of(path),
         "kind": about.kind or kind_of(path),
+        "program": program_of(session),
         "path": str(path),
         "conversation": f"{path}#{number}",
         "thread": about.thread,
@@ -225,6 +262,11 @@ def _tables(
     rows = {name: [_clean(row) for row in rows] for name, rows in tables.items()}
     names = _clean(names)
     return {name: DataFrame(each).assign(**names) for name, each in rows.items()}
+
+
+def program_of(session: Session) -> str:
+    """Name the program that wrote a session. A session without a file is ours."""
+    return session.about.program if isinstance(session, Recorded) else "ours"
 
 
 def _clean(row: Row) -> Row:
@@ -303,10 +345,13 @@ def overview(
     exist, ValueError if no file could be read.
     """
     call = partial(summarise, session=session, prices=tuple(prices))
-    found, failed = each(call, files(paths), **options)
+    paths = [*paths]
+    every = files(paths)
+    found, failed = each(call, every, **options)
     failed = {path: reason for path, reason in failed.items() if not _is_note(path)}
     if not found:
         reasons = [f"{path}: {reason}" for path, reason in failed.items()]
+        reasons = reasons or [what_is_there(Path(path)) for path in paths]
         text = "\n".join(["no session could be read", *reasons[:9]])
         raise ValueError(plain_text(text))
     names = next(iter(found.values()))
@@ -334,6 +379,8 @@ def overview(
     numbers = {what: rows["response"].nunique() for what, rows in counts.items()}
     notes = _added(tables.pop("notes"), spent[~is_copy])
     numbers |= {w: n for w, n in notes.items() if not w.startswith(UNPRICED)}
+    numbers[GONE] = _gone(tables.pop("named"), spent, every)
+    tables["stated"] = _stated(tables["stated"], spent)
     left_out = tables.pop("left out").sum(numeric_only=True)
     numbers["replies that failed without a token count, not counted"] = left_out[
         "failed"
@@ -379,6 +426,35 @@ def short_names(projects: Iterable[str]) -> dict[str, str]:
     return names
 
 
+def _gone(named: DataFrame, spent: DataFrame, paths: Iterable[Path]) -> int:
+    """Count the tokens of the sub-agents that sessions name and that have no file."""
+    if named.empty:
+        return 0
+    there = {path.stem.removeprefix("agent-") for path in paths} | {*spent["thread"]}
+    gone = named[~named["agent"].isin(there)].drop_duplicates("agent")
+    return int(gone["tokens"].sum())
+
+
+def _stated(rows: DataFrame, spent: DataFrame) -> DataFrame:
+    """Compare what programs say that their sessions cost with the sums of the files:
+    the session's own file and those in its folder. Sessions without a price are left
+    out. Of several files of a session the largest total counts."""
+    columns = ["program", "sessions", "stated", "dollars"]
+    found = list[Row]()
+    for row in rows.to_dict("records"):
+        folder = row["path"].removesuffix(".jsonl") + os.sep
+        is_own = (spent["path"] == row["path"]) | spent["path"].str.startswith(folder)
+        ours = spent["dollars"][is_own]
+        if ours.notna().all():
+            names = {"program": row["program"], "session": row["session"]}
+            found.append({**names, "stated": row["dollars"], "dollars": ours.sum()})
+    if not found:
+        return DataFrame(columns=columns)
+    groups = DataFrame(found).groupby("program", sort=False)
+    sums = groups[["stated", "dollars"]].sum()
+    return sums.assign(sessions=groups.size()).reset_index()[columns]
+
+
 def _kept(rows: DataFrame) -> DataFrame:
     """Add up what compactions kept, a row for each kind. Copies count once."""
     columns = ["what", "kept", "of", "share"]
@@ -393,6 +469,15 @@ def _kept(rows: DataFrame) -> DataFrame:
     return sums.assign(share=sums["kept"] / sums["of"])[columns]
 
 
+def what_is_there(folder: Path) -> str:
+    """Say what a folder without session files has."""
+    kinds = Counter(path.suffix or path.name for path in inside(folder))
+    most = ", ".join(f"{n:,} {kind}" for kind, n in kinds.most_common(4))
+    names = dict.fromkeys(name for form in FORMATS.values() for name in form.patterns)
+    what = f"it has {kinds.total():,} files ({most})" if kinds else "it has no file"
+    return f"{folder}: {what}, and none is named {' or '.join(names)}"
+
+
 def _is_note(path: Path) -> bool:
     """Return whether a program keeps notes in a file, and no conversation."""
     return path.name in _NOTES
@@ -401,18 +486,51 @@ def _is_note(path: Path) -> bool:
 def _originals(spent: DataFrame) -> set[str]:
     """Name the responses that are no copies, or the fullest of their copies.
 
-    Copies have the same `key`. In a family of forks they may have new times, and there
+    Of equally full ones it is the session's own, and not a sub-agent's that began with
+    a copy of the session. In a family of forks copies may have new times, and there
     they have the same `origin`.
     """
-    rows = spent.drop_duplicates("response").sort_values(
-        ["is_estimated", "answer"], ascending=[True, False], kind="stable"
+    rows = spent.drop_duplicates("response")
+    order = {"copied": rows["kind"] != "session", "untimed": rows["at"] == 0}
+    rows = rows.assign(**order).sort_values(
+        ["is_estimated", "answer", "copied", "untimed"],
+        ascending=[True, False, True, True],
+        kind="stable",
     )
-    has_name = ~rows["key"].str.startswith("0.0 ")
-    rows = rows[~(rows.duplicated(["key", "model"]) & has_name)]
+    copies = [
+        name
+        for _, same in rows[~rows["key"].str.startswith("0.0 ")].groupby(
+            ["key", "model"], sort=False
+        )
+        if len(same) > 1
+        for name in _copies(same)
+    ]
+    rows = rows[~rows["response"].isin(copies)]
     rows = rows.assign(family=_families(rows), is_fork=rows["parent"] != "")
     rows = rows.sort_values("is_fork", kind="stable")  # the parent keeps what it paid
     is_named = (rows["family"] != "") & (rows["origin"] != "")
     return {*rows[~(rows.duplicated(["family", "origin"]) & is_named)]["response"]}
+
+
+def _copies(same: DataFrame) -> Iterator[str]:
+    """Name the copies among responses with the same key, whose first is none.
+
+    Two of them are one response if their requests are the same. If either names none,
+    what they say has to begin alike, or one of them says nothing.
+    """
+    known = list[tuple[str, str]]()
+    names = same[["response", "request", "opening"]]
+    for response, request, opening in names.itertuples(index=False):
+        for other, text in known:
+            if request and other:
+                is_copy = request == other
+            else:
+                is_copy = opening == text or not (opening and text)
+            if is_copy:
+                yield str(response)
+                break
+        else:
+            known.append((str(request), str(opening)))
 
 
 def _families(rows: DataFrame) -> list[str]:
@@ -457,12 +575,14 @@ def zone_name(timezone: tzinfo | None) -> str:
 
 
 def _days(times: "Series[float]", timezone: tzinfo | None) -> list[str]:
-    """Write the day of each time, nothing for a time that no calendar has."""
+    """Write the day of each time, nothing for one that the file doesn't say or that no
+    calendar has."""
 
     @cache
     def day(at: float) -> str:
         try:
-            return f"{datetime.fromtimestamp(at, timezone):%Y-%m-%d}"
+            moment = datetime.fromtimestamp(at, timezone)
+            return f"{moment:%Y-%m-%d}" if at else ""
         except (ValueError, OverflowError, OSError):
             return ""
 

@@ -1,6 +1,9 @@
 """Find session files, tell their formats apart, and read one."""
 
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 from agentlib import transcripts
@@ -19,9 +22,18 @@ FORMATS: dict[str, Format] = {
 it."""
 
 
+_SHOWN = 6
+"""How many fields of a file that nobody knows are named."""
+
+
+_HEAD = 2**16
+_IDS = 3
+"""Bytes at the beginning of a file in which its id is looked for, and how many ids."""
+
+
 def files(paths: Iterable[Path | str] = (PROJECTS,)) -> list[Path]:
     """List the session files among these paths, and in these folders and the folders in
-    them.
+    them, those behind links too.
 
     The files of subagents are in the list, because their requests were paid, too. A
     file that is named itself is taken whatever its name is. Raises FileNotFoundError if
@@ -33,14 +45,38 @@ def files(paths: Iterable[Path | str] = (PROJECTS,)) -> list[Path]:
             raise FileNotFoundError(
                 f"{path} does not exist; name a session file or a folder"
             )
-        patterns = dict.fromkeys(p for form in FORMATS.values() for p in form.patterns)
-        inside = {each for pattern in patterns for each in path.rglob(pattern)}
-        found += (
-            sorted(each for each in inside if each.is_file())
-            if path.is_dir()
-            else [path]
-        )
+        found += sorted(filter(is_named, inside(path))) if path.is_dir() else [path]
     return list(dict.fromkeys(found))
+
+
+def is_named(path: Path) -> bool:
+    """Return whether a file has a name that session files of some format have."""
+    patterns = (p for form in FORMATS.values() for p in form.patterns)
+    return any(fnmatch(path.name, pattern) for pattern in patterns)
+
+
+def has_id(path: Path, beginning: str) -> bool:
+    """Return whether a session's id, which stands inside its file, begins so."""
+    with path.open("rb") as raw:
+        head = raw.read(_HEAD).decode(errors="replace")
+    names = re.findall(r'"(?:id|sessionId|session_id)":\s*"([^"]+)"', head)
+    return bool(beginning) and any(name.startswith(beginning) for name in names[:_IDS])
+
+
+def inside(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder and the folders in it. A folder that links lead to as
+    well is read once."""
+    seen = set[Path]()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        seen.add(Path(place).resolve())
+        folders.sort(key=lambda name: Path(place, name).is_symlink())
+        for name in [*folders]:
+            real = Path(place, name).resolve()
+            if real in seen:
+                folders.remove(name)
+            seen.add(real)
+        paths = (Path(place, name) for name in names)
+        yield from (path for path in paths if path.is_file())
 
 
 def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
@@ -81,6 +117,7 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
     session.about.project = session.about.project or form.project(path)
     session.about.kind = session.about.kind or form.kind(path)
     for aside in session.asides:
+        aside.about.program = form.name
         aside.about.project = session.about.project
     session.skipped = skipped
     session.damage = damage + session.damage
@@ -89,13 +126,20 @@ def load(path: Path | str, progress: Callable[[int], object] = int) -> Session:
 
 def _format(path: Path) -> Format:
     skipped = list[str]()
+    fields = dict[str, None]()
     for line in objects(path, skipped):
         for form in FORMATS.values():
             if form.knows(line):
                 return form
+        fields |= dict.fromkeys(list(line)[:_SHOWN]) if len(fields) < _SHOWN else {}
     signs = "; ".join(f"{form.sign} ({name})" for name, form in FORMATS.items())
     raise ValueError(
         f"it holds no conversation: no JSON object in it has one of {signs}"
+        + (
+            f". They have {', '.join(map(repr, list(fields)[:_SHOWN]))}"
+            if fields
+            else ""
+        )
         + "".join(f" {text}" for text in skipped[-1:] if text == TORN)
     )
 

@@ -24,6 +24,7 @@ from agentlib.cli.render import plain, short
 from agentlib.messages import of_type
 from agentlib.transcripts import Session
 from session_report import kept, pictures
+from session_report.amounts import money
 from session_report.answer import answer
 from session_report.one import PAUSE, WARM, Row, compactions, losses, responses
 from session_report.tools import kind_of
@@ -50,7 +51,7 @@ _KNOWN = {*WORDS["known"]["words"], *price_list()["models"]}
 
 def of_overview(tables: Mapping[str, DataFrame]) -> Report:
     """Say what all sessions together cost, and what filled their windows."""
-    listed = ("kept", "not priced", "not counted", "unread")
+    listed = ("kept", "stated", "not priced", "not counted", "unread")
     report = {name: _rows(tables[name]) for name in listed}
     for name, spec in WORDS["tables"].items():
         if "by" in spec and not tables[spec["from"]].empty:
@@ -103,6 +104,10 @@ def of_what_if(table: DataFrame) -> Report:
     """Say what other settings would have cost, and which to set."""
     columns = ["line", "dollars", "percent", "low", "high", "error", "need"]
     few = table.attrs["sessions"] < FEW
+    others = [
+        {"program": program, "sessions": number}
+        for program, number in table.attrs["others"].items()
+    ]
     nothing = [
         {
             "line": "too few sessions to choose by"
@@ -111,7 +116,8 @@ def of_what_if(table: DataFrame) -> Report:
         }
     ]
     sure = set_this(table).assign(error=table.attrs["error"])
-    return {"what if": _rows(table), "set this": _rows(sure[columns]) or nothing}
+    tables = {"what if": _rows(table), "set this": _rows(sure[columns]) or nothing}
+    return tables | ({"not tried": others} if others else {})
 
 
 def _rows(table: DataFrame) -> list[Row]:
@@ -172,6 +178,8 @@ def cell(column: str, value: Any) -> str:
     """
     if value is None:
         return "no price" if column == "dollars" else ""
+    if column == "dollars" and not isinstance(value, str):
+        return money(value).removeprefix("$")
     form = "{}" if isinstance(value, str) else WORDS["formats"].get(column, "{:,.0f}")
     return form.format(value)
 

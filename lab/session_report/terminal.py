@@ -5,9 +5,11 @@ import os
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from textwrap import fill
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from agentlib.cli.program import typed
 
@@ -47,6 +49,18 @@ class Whole(Console):
     def on_broken_pipe(self) -> None:
         """Raise BrokenPipeError, where rich would end the program with 1."""
         raise BrokenPipeError
+
+
+def hanging(line: str, width: int) -> Text:
+    """Break a point of an answer into lines of so many characters, under each other.
+
+    >>> print(hanging("Of this 57 % cache reads.", 16).plain)
+    - Of this 57 %
+      cache reads.
+    """
+    return Text(
+        fill(f"- {line}", width, subsequent_indent="  ", break_on_hyphens=False)
+    )
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from session_report.bills import bills, lasting, lifetime
 from session_report.formats.claude_code import kind_of
 from session_report.need import needs
 from session_report.one import Row, model_of
-from session_report.overview import Prices, each
+from session_report.overview import Prices, each, program_of
 from session_report.playback import Frame, replay
 
 BASELINE = "claude-code"
@@ -48,6 +48,11 @@ _RESAMPLED = 2_000
 _TWIN = "learn-claude-code-ts"
 """_TWIN: the preset that is left out, because it is learn-claude-code but for short
 results."""
+PROGRAM = "Claude Code"
+"""The program whose sessions can be tried. Of another nobody here knows what it does
+today, or which line would set it."""
+OTHERS = "--what-if tries settings of Claude Code, and these sessions are of "
+"""Begins the reason why a session of another program isn't tried."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +125,9 @@ def what_if(
     It covers the luck of which sessions there are. Fewer than `FEW` can't tell that and
     have no band (nan). It doesn't cover the error of the replay, the percentage by
     which simulated bills are off where the recorded ones are known. `attrs` has this
-    "error", the number of "sessions", and the "unread" files with the reason.
+    "error", the number of "sessions", the "unread" files with the reason, and "others":
+    the number of sessions of each program that isn't Claude Code. Those aren't tried,
+    because only its settings are known.
 
     `window`: the tokens of every session's window. By default 200,000, or 1,000,000 if
     a prompt was larger. `price_as`: the model whose prices to take. By default that is
@@ -134,6 +141,12 @@ def what_if(
     own = {"window": window, "price_as": price_as, "prices": tuple(prices)}
     call = partial(tried, every=every, **own)
     results, unread = each(call, found, **options)
+    others = Counter(
+        reason.rpartition(OTHERS)[2] for reason in unread.values() if OTHERS in reason
+    )
+    unread = {path: why for path, why in unread.items() if OTHERS not in why}
+    if not results and not unread and others:
+        raise ValueError(OTHERS + " and ".join(others))
     if not results:
         reason = next(iter(unread.values()), "there is no file")
         raise ValueError(f"no session could be tried, of {len(unread)}: {reason}")
@@ -152,6 +165,7 @@ def what_if(
     has_effect = costs.sub(costs[BASELINE], axis=0).any() | (table["line"] == "")
     table = table[has_effect].sort_values("dollars").reset_index()
     table.attrs = {"error": error, "sessions": len(results), "unread": unread}
+    table.attrs["others"] = dict(others)
     amounts = ["dollars", "again", "percent", "low", "high"]
     return table[["policy", *amounts, "need", "refused", "compactions", "line"]]
 
@@ -191,9 +205,12 @@ def tried(
     prices: Prices = (),
 ) -> DataFrame:
     """Replay one file under each choice, a row for each. Raises ValueError without a
-    price."""
+    price, or if another program than Claude Code wrote the file."""
+    session = load(path)
+    if (program := program_of(session)) != PROGRAM:
+        raise ValueError(OTHERS + program)
     with own_prices(prices):
-        return _tried(load(path), every, window, price_as)
+        return _tried(session, every, window, price_as)
 
 
 def _tried(

@@ -164,7 +164,7 @@ def test_fast_mode_the_us_and_searches_cost_more_and_what_is_unknown_is_named():
     odd = {
         **searched,
         "speed": "fast",
-        "service_tier": "batch",
+        "service_tier": "priority",
         "inference_geo": "mars",
     }
     assert unpriced(usage, OPUS) == unpriced(searched, OPUS) == {}
@@ -766,3 +766,44 @@ def test_a_refusal_that_need_not_be_tried_again_is_not():
         with pytest.raises(anthropic.APIStatusError):
             ask(patient(wire, said))
         assert (len(wire.headers), said) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("model", "more", "paid"),
+    [
+        ("claude-sonnet-4-6", {}, 0.45),
+        ("claude-sonnet-4-6", {"service_tier": "batch"}, 0.225),
+        ("us.anthropic.claude-sonnet-4-6-v1:0", {}, 0.495),
+        ("bedrock/eu.anthropic.claude-sonnet-4-6", {"inference_geo": "us"}, 0.495),
+        ("global.anthropic.claude-sonnet-4-6", {}, 0.45),
+        ("eu.anthropic.claude-sonnet-4-20250514-v1:0", {}, 0.45),
+        ("claude-sonnet-4-6-high", {}, 0.45),
+        ("anthropic.claude-sonnet-4-6-v1:0:200k", {}, 0.45),
+        ("claude-sonnet-4-20250514", {}, 0.45),
+        ("claude-opus-4-1-20250805", {}, 2.25),
+        ("gpt-5.3-codex", {}, 0.315),
+        ("openai/gpt-5.3-codex-high", {"service_tier": "auto"}, 0.315),
+        ("gpt-5.6-sol", {"service_tier": "fast"}, 1.2),
+        ("gpt-5.6-sol", {"service_tier": "flex"}, 0.3),
+        ("gemini-3.1-pro-preview", {}, 0.32),
+    ],
+)
+def test_any_listed_model_costs_what_its_tier_and_its_place_cost(
+    model: str, more: dict[str, Any], paid: float
+) -> None:
+    usage = {"input_tokens": 100_000, "output_tokens": 10_000, **more}
+    assert dollars(usage, model) == pytest.approx(paid)
+    assert unpriced(usage, model) == {}
+
+
+def test_a_long_prompt_of_another_model_has_its_tier_at_every_service_tier() -> None:
+    usage = {"input_tokens": 300_000, "output_tokens": 10_000}
+    assert dollars(usage, "gpt-5.6-sol") == pytest.approx(0.3 * 8 + 0.3)
+    fast = {**usage, "service_tier": "priority"}
+    assert dollars(fast, "gpt-5.6-sol") == pytest.approx(0.3 * 16 + 0.6)
+
+
+@pytest.mark.parametrize("model", ["qwen3-coder:30b", "ollama/llama3", "gpt-99", ""])
+def test_a_local_or_unknown_model_has_no_price(model: str) -> None:
+    with pytest.raises(NoPrice):
+        dollars({"input_tokens": 1}, model)

@@ -264,6 +264,82 @@ def test_of_two_copies_the_fuller_one_counts(tmp_path: Path) -> None:
     assert (row["responses"], row["where"]["answers"]) == (1, 900)
 
 
+def without(*fields: str) -> Any:
+    """Return a function that copies lines without these fields."""
+    return lambda lines: [
+        {name: value for name, value in line.items() if name not in fields}
+        for line in lines
+    ]
+
+
+def audited(lines: list[Line]) -> list[Line]:
+    """Copy lines as Cowork's audit.jsonl has them."""
+    names = {"timestamp": "_audit_timestamp", "requestId": "request_id"}
+    return [
+        {names.get(name, name): value for name, value in line.items()} for line in lines
+    ]
+
+
+def streamed(lines: list[Line]) -> list[Line]:
+    """Copy lines as stream-json has them."""
+    marked = [{**line, "parent_tool_use_id": None} for line in lines]
+    return without("timestamp", "requestId", "uuid")(marked)
+
+
+def unthought(lines: list[Line]) -> list[Line]:
+    """Copy lines but for those that think."""
+    return [line for line in lines if "thinking" not in str(line)]
+
+
+@pytest.mark.parametrize(
+    "copy", [without("requestId"), audited, streamed, unthought, list]
+)
+def test_a_copy_counts_once_whatever_it_lacks(copy: Any, tmp_path: Path) -> None:
+    thought = [{"type": "thinking", "thinking": "Hm.", "signature": "x"}]
+    lines = [
+        said(0),
+        reply(2, counts(1_000, 9), thought, name="m1", stop=None, requestId="r1"),
+        reply(3, counts(1_000, 200), "Yes.", name="m1", requestId="r1"),
+        said(10, "And then?"),
+        reply(12, counts(300, 100, 1_000), "No.", name="m2", requestId="r2"),
+    ]
+    alone = sums(written(tmp_path, *lines, name="z"))
+    more = reply(22, counts(50, 5, 1_300), name="m3", requestId="r3")
+    written(tmp_path, *copy(lines), said(20), more, name="a")
+    both = sums(tmp_path)
+    assert both["responses"] == alone["responses"] + 1 == 3
+    assert both["tokens"] == alone["tokens"] + 1_355
+    assert [row["day"] for row in both["report"]["days"]] == ["2026-03-02"]
+
+
+def test_a_session_keeps_what_a_subagent_begins_with(tmp_path: Path) -> None:
+    lines = [said(0), reply(2, counts(1_000, 200), name="m1", requestId="r1")]
+    written(tmp_path, *lines)
+    aside = [said(9), reply(10, counts(50, 30), name="m2", requestId="r2")]
+    copied = [{**line, "isSidechain": True} for line in (*lines, *aside)]
+    written(tmp_path / "s" / "subagents", *copied, name="agent-1")
+    kinds = sums(tmp_path)["report"]["kinds"]
+    tokens = {row["kind"]: row["tokens"] for row in kinds}
+    assert tokens == {"session": 1_200, "subagent": 80}
+
+
+def test_a_subagent_in_a_saved_stream_is_a_conversation_beside_it(
+    tmp_path: Path,
+) -> None:
+    lines = streamed([
+        said(0), reply(2, counts(20_000, 200)),
+        said(3), reply(4, counts(5_000, 50)),
+        said(5), reply(6, counts(300, 100, 20_000)),
+    ])  # fmt: skip
+    for line in lines[2:4]:
+        line["parent_tool_use_id"] = "T1"
+    row = sums(written(tmp_path, *lines))
+    kinds = {each["kind"]: each["responses"] for each in row["report"]["kinds"]}
+    assert kinds == {"session": 2, "subagent": 1}
+    assert not row["report"].get("events")
+    assert [each["day"] for each in row["report"]["days"]] == [""]
+
+
 # -- counts ----------------------------------------------------------------------------
 
 

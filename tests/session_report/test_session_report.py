@@ -312,8 +312,9 @@ def test_dollars_and_tokens_are_of_the_responses_that_have_a_price(
     home = projects(tmp_path)
     page = tmp_path / "page.html"
     report = shareable(of_overview(overview([home], jobs=1)))
-    first, *_ = answer(report)
-    assert "for 10 of 11 responses, 2 sessions, 1 subagent; 1 have no price" in first
+    lacking, first, *_ = answer(report)
+    assert lacking.startswith("1 of 11 responses, with 5% of the tokens, has no price")
+    assert "for 10 responses of 11, 2 sessions, 1 subagent" in first
     (model,) = (row for row in report["models"] if row["model"] == MODEL)
     assert sum(row["tokens"] for row in report["where"]) == model["tokens"]
     run(home, "--html", page)
@@ -389,6 +390,24 @@ def test_any_executor_gives_the_same_tables(tmp_path: Path) -> None:
         assert str(of_overview(overview([home], executor=threads))) == str(expected)
 
 
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    """The page's example, as somebody would save it."""
+    for number in range(2):
+        written(tmp_path / "in", *a_day(quote=f"{QUOTE} {number}"), name=f"s{number}")
+    script = tmp_path / "mine.py"
+    script.write_text(
+        "from session_report.overview import overview\n"
+        "print('once')\n"
+        f"print(len(overview([{str(tmp_path / 'in')!r}], jobs=2)['window']))\n",
+        encoding="utf-8",
+    )
+    call = [sys.executable, str(script)]
+    done = subprocess.run(call, capture_output=True, text=True, timeout=120)
+    once, rows = done.stdout.split()
+    assert (done.returncode, once) == (0, "once"), done.stderr
+    assert int(rows) > 0
+
+
 def test_a_dask_cluster_gives_the_same_tables(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     home = projects(tmp_path)
@@ -454,6 +473,48 @@ def lines_on_settings(folder: Path, *options: Any) -> list[str]:
     return [
         line for line in lines if line.startswith(("With your settings", "Too few"))
     ]
+
+
+def other_programs(folder: Path, count: int) -> Path:
+    """Sessions of pi. Their prompts grow as those of `long_sessions` do."""
+    for number in range(count):
+        lines: list[Line] = [{"type": "session", "cwd": "/work", "id": f"pi{number}"}]
+        size = 4_000 + 9_000 * number
+        for turn in range(1, 15):
+            counts = {"input": 12_000, "output": 100, "cacheRead": size}
+            said = {"role": "user", "content": f"part {turn} " * 5_000}
+            answered = {"role": "assistant", "content": [text(f"Done {turn}.")]}
+            answered |= {"model": MODEL, "usage": counts, "stopReason": "stop"}
+            for letter, message in (("u", said), ("a", answered)):
+                entry = {"type": "message", "id": f"{letter}{number}.{turn}"}
+                time = stamp(60 * turn)
+                lines.append({**entry, "timestamp": time, "message": message})
+            size += 12_000
+        written(folder, *lines, name=f"pi{number}")
+    return folder
+
+
+def test_a_program_gets_no_line_of_another(tmp_path: Path) -> None:
+    folder = other_programs(tmp_path / "pi", FEW + 1)
+    for options in ([], ["--what-if"], ["--what-if", "--threshold", 92_000]):
+        shown = run(folder, "--tables", *options).stdout
+        assert "autoCompactWindow" not in shown
+        assert "With your settings" not in shown
+        assert ("sessions are of pi." in shown) == bool(options)
+
+
+def test_in_a_mixed_folder_the_line_is_about_claude_codes_sessions(
+    tmp_path: Path,
+) -> None:
+    claude = long_sessions(tmp_path / "claude", 2)
+    other_programs(tmp_path / "pi", FEW)
+    alone = what_if([claude], jobs=1)
+    table = what_if([tmp_path], jobs=1)
+    assert table.equals(alone)
+    assert table.attrs["others"] == {"pi": FEW}
+    said = " ".join(run(tmp_path, "--what-if").stdout.split())
+    assert f"Claude Code's sessions alone, without {FEW} of pi." in said
+    assert f"(2 files of at least {FEW})" in said
 
 
 def test_only_what_is_surely_cheaper_is_advised(tmp_path: Path) -> None:
@@ -932,7 +993,9 @@ def test_nothing_to_read_is_exit_code_1(
     outcome = run(tmp_path)
     assert outcome.exit_code == 1
     assert "bad.jsonl" in outcome.stderr
-    monkeypatch.setattr("session_report.__main__.PROJECTS", tmp_path / "nowhere")
+    monkeypatch.setattr(
+        "session_report.formats.claude_code.PROJECTS", tmp_path / "nowhere"
+    )
     outcome = run()
     assert (outcome.exit_code, "nowhere" in outcome.stderr) == (1, True)
     assert run(tmp_path / "nowhere").exit_code == 2
@@ -941,7 +1004,9 @@ def test_nothing_to_read_is_exit_code_1(
 def test_without_a_path_it_says_what_it_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("session_report.__main__.PROJECTS", projects(tmp_path))
+    monkeypatch.setattr(
+        "session_report.formats.claude_code.PROJECTS", projects(tmp_path)
+    )
     outcome = run()
     assert outcome.exit_code == 0
     assert str(tmp_path / "projects") in outcome.stderr

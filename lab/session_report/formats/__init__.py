@@ -30,6 +30,10 @@ class About:
     """The id of the session that this one was forked from."""
     failed: int = 0
     """Replies that failed or were aborted and have no token count."""
+    stated: float | None = None
+    """What the program itself says that the session cost, in dollars."""
+    agents: dict[str, int] = field(default_factory=dict[str, int])
+    """The sub-agents that the session names by their ids, and the tokens of each."""
 
 
 @dataclass

@@ -1,25 +1,43 @@
 """Know Claude Code's session files, and say what their places mean.
 
-Their lines need no translation. A project's folder has a file for each session. Files
-of sub-agents begin with "agent-". They lie beside the session's file, or below a folder
-of its name in `subagents`, some in a folder for each workflow.
+A project's folder has a file for each session. Files of sub-agents begin with "agent-".
+They lie beside the session's file, or below a folder of its name in `subagents`, some
+in a folder for each workflow. What `--output-format stream-json` prints, and Cowork's
+audit.jsonl, have the same messages with other fields around them.
 """
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from agentlib.session.file import Line
-from session_report.formats import Format, Reader
+from session_report.formats import Format
+from session_report.formats import Reader as Base
 
 PROJECTS = Path.home() / ".claude" / "projects"
-"""Where Claude Code keeps its session files."""
+"""Where Claude Code keeps its session files, unless `places` says otherwise."""
 _SUBAGENTS = "subagents"
+
+
+def places() -> list[Path]:
+    """List the folders with Claude Code's sessions: those that `CLAUDE_CONFIG_DIR`
+    names, with commas between, or else `PROJECTS` and the one in ~/.config."""
+    named = [
+        text.strip() for text in os.environ.get("CLAUDE_CONFIG_DIR", "").split(",")
+    ]
+    if any(named):
+        return [Path(text).expanduser() / PROJECTS.name for text in named if text]
+    every = [PROJECTS, Path.home() / ".config" / "claude" / PROJECTS.name]
+    return [each for each in every if each.exists()] or [PROJECTS]
 
 
 def is_message(line: Line) -> bool:
     """Return whether a line is a message in Claude Code's envelope."""
-    return line.get("type") in ("user", "assistant") and isinstance(
-        line.get("message"), dict
-    )
+    match line:
+        case {"type": "user" | "assistant", "message": {"content": _}}:
+            return True
+        case _:
+            return False
 
 
 def project_of(path: Path) -> str:
@@ -50,6 +68,30 @@ def kind_of(path: Path) -> str:
         return "session"
     return "compaction call" if path.name.startswith("agent-acompact") else "subagent"
 
+
+class Reader(Base):
+    """Gives the lines of a saved stream the fields of a session's file."""
+
+    def __call__(self, number: str, line: Line) -> Iterator[Line]:
+        match line:
+            case {"type": "cost-state", "totalCostUSD": int() | float() as stated} | {
+                "type": "result",
+                "total_cost_usd": int() | float() as stated,
+            }:
+                self.about.stated = float(stated)
+            case {"toolUseResult": {"agentId": str(agent), "totalTokens": int(tokens)}}:
+                self.about.agents[agent] = tokens
+            case _:
+                pass
+        names = {theirs: ours for theirs, ours in _STREAM.items() if theirs in line}
+        more = {ours: line[theirs] for theirs, ours in names.items() if line[theirs]}
+        if agent := line.get("parent_tool_use_id"):
+            more |= {"isSidechain": True, "agentId": str(agent)}
+        yield {**line, **more} if more else line
+
+
+_STREAM = {"request_id": "requestId", "_audit_timestamp": "timestamp"}
+"""Fields of a saved stream, and what a session's file calls them."""
 
 FORMAT = Format(
     "Claude Code",

@@ -55,6 +55,8 @@ class Reader(Base):
         super().__init__(About())
         self.reply = 0
         self.model = ""
+        self.tier = ""
+        """The service tier, if the file names one."""
         self.is_open = False
         self.is_billed = True
         """Whether the next item belongs to the newest reply, and whether that has its
@@ -89,6 +91,8 @@ class Reader(Base):
                 }
             }:
                 self.model = model
+                settings = line["payload"].get("thread_settings", line["payload"])
+                self.tier = str(settings.get("service_tier") or self.tier)
             case {"type": "response_item", "payload": item}:
                 yield self._item(number, item)
             case {"type": "token_usage_record", "payload": {"usage": dict()}}:
@@ -185,6 +189,7 @@ class Reader(Base):
 
     def _answer(self, number: str, content: list[Block]) -> Line:
         usage = self.early
+        tier = {"service_tier": self.tier} if self.tier else {}
         self.early = Block()
         more: Block = {"id": f"reply {self.reply}", "model": self.model, "usage": usage}
         if usage:
@@ -192,8 +197,10 @@ class Reader(Base):
             self.digest.update(_bytes([usage, self.total]))
             more["origin"] = self.response or self.digest.hexdigest()
             self.response = ""
+            more["usage"] = {**usage, **tier}
         if self.orphans:
-            more["calls"] = [{**each, "model": self.model} for each in self.orphans]
+            of = {"model": self.model, **tier}
+            more["calls"] = [{**each, **of} for each in self.orphans]
             self.orphans = []
         return lines.message(number, "assistant", content, **more)
 

@@ -2,7 +2,9 @@
 
 The format: github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md. The
 entries form a tree. A branch that the person left stays in the context here, because no
-line says what was sent.
+line says what was sent. Since 1.0 requests beside the replies have their bills, too: to
+warm the cache, to sum up a branch, within a tool. A tool that runs an agent whose own
+file is read as well counts twice.
 """
 
 from collections.abc import Iterator
@@ -22,11 +24,13 @@ no model. It was billed if it has tokens."""
 
 def knows(line: Line) -> bool:
     """Return whether a line is of pi's files: a header, or a message in an entry."""
-    kind = line.get("type")
-    message = line.get("message")
-    return (kind == "session" and "cwd" in line) or (
-        kind == "message" and bool(message)
-    )
+    match line:
+        case {"type": "session", "cwd": _}:
+            return True
+        case {"type": "message", "message": {"role": "assistant", "stopReason": _}}:
+            return True
+        case _:
+            return False
 
 
 class Reader(Base):
@@ -36,10 +40,18 @@ class Reader(Base):
         super().__init__(About())
         self.names = list[str]()
         """The id of each entry. Version 1 has none, there it is the entry's number."""
+        self.model = ""
+        self.reply = ""
+        """The id of the newest reply."""
+        self.beside = list[Block]()
+        """Bills of requests that no reply has taken yet."""
+        self.is_edited = False
+        """Whether the context was edited since the newest reply."""
 
     def __call__(self, number: str, line: Line) -> Iterator[Line]:
         name = str(line.get("id") or number)
         self.names.append(name)
+        self._read_bill(line)
         match line:
             case {
                 "type": "message",
@@ -64,8 +76,27 @@ class Reader(Base):
                 yield lines.told(name, _content(message), line)
             case {"type": "branch_summary", "summary": str(summary)}:
                 yield lines.told(name, summary, line)
+            case {"type": "context_edit"}:
+                self.is_edited = True
             case _:
                 pass
+
+    def finish(self) -> Iterator[Line]:
+        """Return the bills that no later reply has taken, as those of the newest
+        reply."""
+        if self.beside and self.reply:
+            more = {"id": self.reply, "model": self.model, "calls": self.beside}
+            yield lines.message("the end", "assistant", [], **more)
+
+    def _read_bill(self, entry: Line) -> None:
+        """Note the bill of a request that is no reply."""
+        message: Block = entry.get("message") or {}
+        kinds = ("usage", "branch_summary")
+        is_beside = entry.get("type") in kinds or message.get("role") == "toolResult"
+        bill = _bill(message if "usage" in message else entry)
+        if is_beside and lines.has_tokens(bill):
+            model = entry.get("model") or message.get("model") or self.model
+            self.beside.append({**bill, "type": "beside", "model": model})
 
     def _reply(self, name: str, stop: str, reply: Block) -> Iterator[Line]:
         bill = _bill(reply)
@@ -74,12 +105,18 @@ class Reader(Base):
             self.about.failed += 1
             return
         content = list(map(_block, reply["content"]))
+        self.model = str(reply.get("model") or "")
+        self.reply = name
         more = {
             "id": name,
-            "model": reply.get("model"),
+            "model": self.model,
             "stop_reason": _STOPS.get(stop, stop),
             "unsent": not is_sent,
+            "calls": self.beside,
+            "edited": self.is_edited,
         }
+        self.beside = []
+        self.is_edited = False
         yield lines.message(name, "assistant", content, usage=bill, **more)
 
 
@@ -91,7 +128,7 @@ def _bill(entry: Block) -> Block:
     cost: Block = usage.get("cost") or {}
     parts = [part for name in _PAID if isinstance(part := cost.get(name), int | float)]
     stated = cost.get("total") or sum(parts)
-    return {**bill, "stated": stated} if stated else bill
+    return {**bill, "stated": stated} if cost else bill
 
 
 def _content(message: Block) -> Any:
