@@ -2,6 +2,7 @@
 
 import email
 import hashlib
+import json
 import re
 import uuid
 from pathlib import Path
@@ -77,7 +78,11 @@ def test_ninety_real_shapes_give_way():
 
 def test_a_secret_that_its_name_tells_leaves_the_name():
     secret = "a1B2" * 5
-    for line in (f"CF_API_TOKEN={secret}", f"export DB_PASSWORD = '{secret}' # x"):
+    for line in (
+        f"CF_API_TOKEN={secret}",
+        f"export DB_PASSWORD = '{secret}' # x",
+        json.dumps(json.dumps({"CLIENT_SECRET": secret})),
+    ):
         shown = masked(line)
         assert shown == line.replace(secret, "[masked: secret by its name]")
         assert masked(shown) == shown
