@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -170,7 +170,8 @@ def sections(parts: Iterable[Part]) -> list[tuple[str, Markup]]:
     """
     found = (each for part in parts for each in SECTION.findall(part.text))
     return [
-        (html.unescape(anchor), Markup(TAG.sub("", words))) for anchor, words in found
+        (quote(html.unescape(anchor)), Markup(TAG.sub("", words)))
+        for anchor, words in found
     ]
 
 
