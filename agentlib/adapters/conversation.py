@@ -255,6 +255,12 @@ class Conversations(Writer):
                     else auto_compact.SummaryFailed
                 )
                 raise failure(f"the summary call failed: {error!r:.500}") from error
+            if thread.is_signed and not shapes.is_signed(reply):
+                _LOG.warning("taken for no summary: %.500r", reply["content"])
+                raise auto_compact.SummaryFailed(
+                    "the answer has neither usage nor a provider's data, as earlier "
+                    "replies do, so it isn't the model's; put retries before us"
+                )
             bills.append(reply["usage"])
             return auto_compact.summary_in(_measured(reply), self._longest)
 

@@ -125,12 +125,15 @@ def reply(
     content: Sequence[Block],
     tokens: Sequence[int] = (0, 0, 0, 0),
     stop: str | None = None,
+    *,
+    signed: object = False,
 ) -> Message:
     """Make the message of a reply. `tokens`: of the prompt, output, read from the
     cache, written.
 
     The prompt's are all of them, cached ones too. `stop`: why the reply ended, in the
-    words of whatever API.
+    words of whatever API. `signed`: what only a provider's reply has beside its bill,
+    such as an id. See `is_signed`.
 
     >>> reply([text("Done.")], (30, 5, 20, 0), "stop")["stop_reason"]
     'end_turn'
@@ -148,7 +151,18 @@ def reply(
         "content": list(content),
         "usage": usage,
         "stop_reason": _STOPS.get(word, word),
+        "signed": bool(signed),
     }
+
+
+def is_signed(reply: Message) -> bool:
+    """Return whether a reply has a bill or other data that a program wouldn't write.
+
+    >>> is_signed(reply([text("Done.")], (30, 5, 0, 0))), is_signed(reply([text("503")]))
+    (True, False)
+    """
+    usage: Mapping[str, Any] = reply.get("usage") or {}
+    return bool(reply.get("signed")) or any(usage.values())
 
 
 def _weight(kind: str, whole: str) -> float:

@@ -116,6 +116,14 @@ class Thread:
         ended."""
         self.is_changed = False
         """Whether a decision replaced anything."""
+        bills = (
+            bill for steps in known.values() for step in steps for bill in step.usage
+        )
+        self.is_signed = any(any(bill.values()) for bill in bills) or any(
+            map(shapes.is_signed, (entry.own for entry in listed))
+        )
+        """Whether replies of this list, or earlier summaries, show that a provider made
+        them."""
         self._at = at
         self._listed = listed
         self._parts: dict[str, Any] = {}

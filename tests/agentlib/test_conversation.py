@@ -6,6 +6,7 @@ import copy
 import doctest
 import json
 import logging
+import operator
 import pickle
 import threading
 from collections.abc import Callable
@@ -143,7 +144,10 @@ def test_a_list_from_which_nothing_went_is_sent_as_it_is(
     shape: Callable[..., Listed], tmp_path: Path
 ):
     given = shape(2)
-    assert Compaction(tmp_path, SETTINGS).view(given, Asked()) is given
+    view = Compaction(tmp_path, SETTINGS).view(given, Asked())
+    assert view == given
+    assert all(map(operator.is_, view, given))
+    assert view is not given  # a host that keeps it has what was sent
 
 
 @SHAPES
@@ -430,11 +434,29 @@ def test_what_is_no_summary_is_not_taken_for_one(name: str, tmp_path: Path):
     ask = Asked(NO_SUMMARIES[name])
     given = anthropic(14)
     grown(compaction, given, ask, start=13)
-    assert compaction.view(given, ask) is given
+    assert compaction.view(given, ask) == given
     assert {event.kind for event in told} == {"compaction_failed"}
     assert len(ask) <= 4  # the breaker rests after three
     session = load(tmp_path / "chat.jsonl")
     assert all(each.message is None for each in session.compactions)
+
+
+def test_an_answer_without_a_bill_is_no_summary_if_earlier_ones_had_bills(
+    tmp_path: Path,
+):
+    told = list[Event]()
+    given = anthropic(24)
+    ask = Asked({**completion(SUMMARY, "stop"), "usage": {"prompt_tokens": 900}})
+    Compaction(tmp_path, SETTINGS).view(given[:19], ask)
+    ask.answer = "Model call failed after 2 attempts: 503 service unavailable"
+    again = Compaction(tmp_path, SETTINGS, tell=told.append)  # reads the bill back
+    view = again.view(given, ask)
+    assert len(ask) == 2
+    assert SUMMARY in words(view)
+    assert "503" not in words(view)
+    assert "isn't the model's; put retries before us" in told[0].text
+    fresh = Compaction(tmp_path / "fresh", SETTINGS)  # knows of no bill
+    assert "503" in words(fresh.view(given, ask))
 
 
 def test_a_request_that_is_too_long_is_made_again_with_less(tmp_path: Path):
@@ -484,7 +506,7 @@ def test_a_failure_of_ours_leaves_the_agent_and_is_logged(
     for each in (engine, wild):
         with caplog.at_level(logging.WARNING, "agentlib.adapters"):
             compaction = Compaction(tmp_path, SETTINGS, each, deaf)
-            assert compaction.view(given, Asked()) is given
+            assert compaction.view(given, Asked()) == given
     assert "in the engine" in caplog.text
 
 
@@ -602,6 +624,55 @@ def test_the_person_is_told_which_words_had_no_room(tmp_path: Path):
     compaction.view(given, Asked())
     [done] = [event.text for event in told if event.kind == "compaction_done"]
     assert done.endswith(": 1 (words_tokens)")
+
+
+THOUGHT = "Let me think about it again. " * 60
+BESIDE: dict[str, Any] = {
+    "reasoning_content": THOUGHT,
+    "reasoning_details": [{"type": "reasoning.text", "text": THOUGHT}],
+    "whatever comes next": {"deep": [THOUGHT]},
+}
+
+
+@pytest.mark.parametrize("key", BESIDE)
+def test_what_stands_under_another_key_has_a_weight_and_stays(key: str, tmp_path: Path):
+    given = openai(20)
+    for message in given:
+        if message["role"] == "assistant":
+            message[key] = BESIDE[key]
+        elif message["role"] == "tool":
+            message["content"] = "short"
+    ask = Asked()
+    view = grown(Compaction(tmp_path, SETTINGS), given, ask)
+    assert len(ask) >= 2
+    assert len(words(view)) < 14_000
+    assert all(key in message for message in view if message["role"] == "assistant")
+    assert view[-1] is given[-1]
+    assert view[-2] is given[-2]
+
+
+def test_the_pictures_of_a_request_in_ollamas_shape_stay(tmp_path: Path):
+    given = openai(9)
+    given[1]["images"] = ["AAAA", "BBBB"]
+    view = Compaction(tmp_path, SETTINGS).view(given, Asked())
+    assert is_summary({"type": "text", "text": view[1]["content"].split("\n\n")[0]})
+    assert view[1]["images"] == ["AAAA", "BBBB"]
+    assert "[image" not in view[1]["content"]
+
+
+@pytest.mark.parametrize("role", ["tool", "function"])
+def test_a_cleared_result_is_a_text_and_loses_what_stood_beside_it(
+    role: str, tmp_path: Path
+):
+    given = openai(3)
+    last = {"role": role, "tool_call_id": "t0", "name": "read", "content": "0 " * 500}
+    given[3] = {**last, "images": ["AAAA"], "status": "ok"}
+
+    def clear(now: Now) -> Step:
+        return Step(texts={"t0": "[cleared]"})
+
+    view = Compaction(tmp_path, SETTINGS, engine=clear).view(given, Asked())
+    assert view[3] == {**last, "status": "ok", "content": "[cleared]"}
 
 
 def test_pictures_in_results_have_a_weight(tmp_path: Path):
