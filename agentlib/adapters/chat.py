@@ -168,7 +168,17 @@ def answer_of(answer: Any) -> Message | str:
     """
     if isinstance(answer, str):
         return answer
-    whole: dict[str, Any] = record(answer)
+    whole: Any = record(answer)
+    if not isinstance(whole, dict):
+        raise TypeError(
+            f"ask returned a {type(answer).__name__}; return the whole answer, without "
+            "stream=True"
+        )
+    whole = cast(dict[str, Any], whole)
+    if whole.get("error"):
+        raise ValueError(f"ask returned an error: {whole['error']!r:.300}")
+    if "output" in whole and not {"choices", "content", "message"} & {*whole}:
+        raise TypeError("ask returned an answer of the Responses API; return its text")
     usage: dict[str, Any] = record(whole.get("usage") or {})
     choices = whole.get("choices")
     choice: dict[str, Any] = record(choices[0]) if choices else whole

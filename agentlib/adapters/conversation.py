@@ -16,6 +16,7 @@ input of a call.
 import asyncio
 import contextvars
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -53,6 +54,8 @@ Ask = Callable[[list[Any]], Any]
 """(a framework's messages) -> the model's reply, as `shapes.reply` makes it, or its
 text. `aview` wants a coroutine of it."""
 
+_THOUGHT = re.compile(r"\A\s*<(think|thinking)>.*?(</\1>|\Z)", re.DOTALL)
+"""Reasoning that some servers leave in front of the text of a reply."""
 _LOG = logging.getLogger("agentlib.adapters")
 
 
@@ -175,8 +178,9 @@ class Conversations(Writer):
         thread = Thread(listed, known, session, time.time())
         if not session.pending:  # a call without its result is the framework's to end
             decision = self._decided(thread, ask, base)
+            covered = thread.covered(decision)
             thread.take(decision)
-            self._record.note(place, thread, decision)
+            self._record.note(place, thread, decision, covered)
             self._say_step(decision)
         return thread.written(session.context, self) if thread.is_changed else given
 
@@ -383,6 +387,10 @@ def _received(answer: Any) -> Message:
     if isinstance(answer, str):
         answer = shapes.reply([shapes.text(answer)])
     content = [block for block in answer["content"] if "part" not in block]
+    content = [
+        {**block, "text": _THOUGHT.sub("", block["text"])} if "text" in block else block
+        for block in content
+    ]
     return replies.received({**answer, "content": content})
 
 

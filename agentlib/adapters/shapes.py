@@ -100,11 +100,19 @@ def part(kind: str, original: object, *, fixed: bool = False) -> Block:
     >>> bare(block["text"])[:7], round(estimate_text(block["text"], "user"), -2)
     ('[image ', 1500.0)
     """
-    whole = written(original)
+    plain = record(original)
+    if isinstance(plain, dict):
+        plain = unmarked(cast(Block, plain))
+    whole = written(plain)
     name = sha256(whole.encode()).hexdigest()
     dots = "" if fixed else filling(_weight(kind, whole))
     shown = name[:16] if fixed else name
     return {**text(f"[{kind} {shown}{dots}]"), "part": original}
+
+
+def unmarked(block: Block) -> Block:
+    """Return a block without a cache marker, which says nothing and moves."""
+    return {key: value for key, value in block.items() if key != "cache_control"}
 
 
 def filling(tokens: float) -> str:

@@ -4,18 +4,19 @@ messages again.
 The list is read from its beginning, each time. At each point where a decision is known
 that was made when the list ended there, the decision is carried out. So whatever
 becomes of a list (a fork, an edit, another branch), the decisions of its beginning
-hold, and nothing has to be compared. That takes about a third of a second for each
+hold, and nothing has to be compared. A decision also holds for a list with another end,
+behind all that the decision is about. That takes about a third of a second for each
 thousand messages.
 """
 
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agentlib import messages as msg
 from agentlib.adapters import shapes
@@ -30,6 +31,8 @@ NOBODY = f"{msg.PINNED}\n(nobody said anything here)"
 no words of the person's, and is never sent."""
 _SILENT = (NOBODY, "(thinking only)")
 _BLANK = "(no output)"
+_STAMP = re.compile(r"\d+(?:[-/:.T]\d+)+|\d{10,}")
+"""A time, a date, or seconds since the epoch."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -83,6 +86,8 @@ def entries(messages: Sequence[Any], ours: Callable[[Any], Message]) -> Iterator
         own = ours(message)
         if own["role"] != "system":
             content = [own["role"], [_named(block) for block in own["content"]]]
+            if not digest and own["role"] == "user":
+                content[1] = list(map(_undated, content[1]))
             words = f"{digest}{shapes.written(content)}"
             digest = sha256(words.encode()).hexdigest()[:32]
         yield Entry(own, message, digest)
@@ -92,7 +97,17 @@ def _named(block: Block) -> Block:
     """Return a block without the objects of its parts."""
     if isinstance(block.get("content"), list):
         return {**block, "content": [_named(inner) for inner in block["content"]]}
-    return {key: value for key, value in block.items() if key != "part"}
+    return {
+        key: value for key, value in shapes.unmarked(block).items() if key != "part"
+    }
+
+
+def _undated(block: Block) -> Block:
+    """Return a block without the numbers that a clock may have written: programs write
+    the time into the first message of every request."""
+    return (
+        {**block, "text": _STAMP.sub("", block["text"])} if "text" in block else block
+    )
 
 
 class Thread:
@@ -124,6 +139,9 @@ class Thread:
         )
         """Whether replies of this list, or earlier summaries, show that a provider made
         them."""
+        self.counts: list[int] = []
+        """For each message of the list, the number of lines up to it. A reply's line
+        may come later."""
         self._at = at
         self._listed = listed
         self._parts: dict[str, Any] = {}
@@ -139,23 +157,37 @@ class Thread:
         self._blocks: dict[int, list[Block]] = {}
         session.begin(session.settings, "", [], at=at)
         self.places[""] = len(session.lines)
+        held = list[Step]()  # until the calls before them are answered
         for index, entry in enumerate(listed):
             if entry.is_system:
+                self.counts.append(len(session.lines))
                 continue
             session.stamp = entry.digest
             self._add(index, entry.own)
+            self.counts.append(len(session.lines))
             if entry.digest in known:
                 self._flush()
-                for step in known[entry.digest]:
-                    self.take(step)
+                held += known[entry.digest]
+            if held and not self._reply and not session.pending:
+                self._take_all(held)
+            if entry.digest in known:
                 self.places[entry.digest] = len(session.lines)
         self._flush()
+        self._take_all(held)
+
+    def _take_all(self, steps: list[Step]) -> None:
+        while steps:
+            self.take(steps.pop(0))
 
     def take(self, step: Step) -> None:
-        """Carry out a decision. One that doesn't fit the session is left out."""
+        """Carry out a decision. One that doesn't fit the session is left out.
+
+        It may have been made for a longer list. What it kept there is no part of it.
+        """
         summary = step.summary
         size = len(self.session.context)
-        is_whole = all(0 <= index < size for index in step.kept) and (
+        step = replace(step, kept=tuple(index for index in step.kept if index < size))
+        is_whole = all(index >= 0 for index in step.kept) and (
             summary is None or replies.is_content(summary["content"])
         )
         if not is_whole:
@@ -163,6 +195,35 @@ class Thread:
         self.session.stamp += str((step.usage, summary))
         self.session.take(step, at=self._at)
         self.is_changed = self.is_changed or bool(step.cleared or step.summary)
+
+    @property
+    def digests(self) -> list[str]:
+        """For each message of the list, the digest of all up to it."""
+        return [entry.digest for entry in self._listed]
+
+    @property
+    def newest_reply(self) -> int:
+        """The number of messages up to the newest reply."""
+        replies = [
+            number
+            for number, entry in enumerate(self._listed, 1)
+            if entry.own["role"] == "assistant"
+        ]
+        return replies[-1] if replies else 0
+
+    def covered(self, step: Step) -> int:
+        """Return how many messages of the list a decision is about. Those behind them
+        stay as they are, whatever they are."""
+        context = self.session.context
+        start = len(context)
+        while step.summary and start - 1 in step.kept:
+            start -= 1
+        behind = [block for m in context[start:] for block in msg.blocks(m)]
+        places = [self._owners.get(_key(block), -1) for block in behind]
+        first = min((n for n in places if n >= 0), default=len(self._listed))
+        changed = [self._owners.get(("tool_result", name), -1) for name in step.texts]
+        changed += [self._owners.get(("tool_use", name), -1) for name in step.inputs]
+        return max([first if step.summary else 0, *(place + 1 for place in changed)])
 
     def system_texts(self) -> Iterator[str]:
         """Yield the texts of the system messages, which have a weight, too."""
@@ -348,7 +409,9 @@ class Thread:
                 continue
             for piece in re.split(f"({marks})", text):
                 if piece in self._parts:
-                    yield self._parts[piece]
+                    part = self._parts[piece]
+                    is_block = isinstance(part, dict)
+                    yield shapes.unmarked(cast(Block, part)) if is_block else part
                 elif piece.strip():
                     yield piece.strip() if piece != text else text
 

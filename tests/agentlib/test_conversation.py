@@ -262,6 +262,83 @@ def test_a_fork_and_another_process_go_on_with_the_compaction_in_their_beginning
     assert [session.damage for session in files] == [[]] * len(files)
 
 
+def noted(given: Listed, n: int) -> Listed:
+    return [*given, {"role": "user", "content": f"[reminder {n}] Keep the list."}]
+
+
+def stamped(given: Listed, n: int) -> Listed:
+    first = {**given[0], "content": f"Read the files. (12:{n:02d}, 2026-08-{n:02d})"}
+    return [first, *given[1:]]
+
+
+def stamped_last(given: Listed, n: int) -> Listed:
+    [result] = given[-1]["content"][:1]
+    if len(given) == 1:
+        return given
+    content = [result, {"type": "text", "text": f"It is step {n}."}]
+    return [*given[:-1], {**given[-1], "content": content}]
+
+
+def marked(given: Listed, n: int) -> Listed:
+    """With a cache marker on the picture in the last message."""
+    picture = {"type": "image", "source": {"type": "url", "url": "http://a"}}
+    listed = copy.deepcopy(given)
+    for message in listed[2::2]:
+        message["content"][0]["content"] = [
+            {"type": "text", "text": message["content"][0]["content"]},
+            picture,
+        ]
+    if len(listed) > 1:
+        listed[-1]["content"][0]["content"][1] = {
+            **picture,
+            "cache_control": {"type": "ephemeral"},
+        }
+    return listed
+
+
+ENDS = {each.__name__: each for each in (noted, stamped, stamped_last, marked)}
+
+
+@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize("keep", [0, 1])
+def test_an_end_that_changes_costs_nothing_but_itself(
+    name: str, keep: int, tmp_path: Path
+):
+    given = anthropic(30)
+    settings = replace(SETTINGS.scaled(16_000), keep_exchanges=keep)
+    asked = list[int]()
+    for change in (lambda given, n: given, ENDS[name]):
+        folder = tmp_path / change.__name__
+        compaction = Compaction(folder, settings)
+        ask = Asked()
+        for size in range(1, len(given) + 1, 2):
+            listed = change(given[:size], size)
+            view = compaction.view(listed, ask)
+            assert view[-1] is listed[-1]
+            assert unpaired(view) == set()
+        asked.append(len(ask))
+        (path,) = folder.glob("*.jsonl")
+        session = load(path)
+        assert session.damage == session.skipped == []
+        assert len(tool_names(session.history)) == 30
+        assert len([c for c in session.compactions if c.message]) == len(ask)
+        # Another process knows the decisions, too.
+        other = Compaction(folder, settings)
+        assert SUMMARY in words(other.view(change(given, 99), ask))
+        assert len(ask) == asked[-1]
+    assert 1 <= asked[1] <= asked[0] + (4 if change is marked else 1)
+
+
+def test_a_reply_is_never_replaced_in_the_file(tmp_path: Path):
+    compaction = Compaction(tmp_path, SETTINGS)
+    given = anthropic(2)
+    compaction.view(given, Asked())
+    fork = [*given[:3], {"role": "assistant", "content": "Another way."}]
+    compaction.view([*fork, {"role": "user", "content": "Go on."}], Asked())
+    sessions = [load(path) for path in sorted(tmp_path.glob("*.jsonl"))]
+    assert [len(tool_names(each.history)) for each in sessions] == [1, 2]
+
+
 def test_a_decision_at_an_earlier_point_leaves_the_later_ones_as_they_were(
     tmp_path: Path,
 ):
@@ -457,6 +534,29 @@ def test_an_answer_without_a_bill_is_no_summary_if_earlier_ones_had_bills(
     assert "isn't the model's; put retries before us" in told[0].text
     fresh = Compaction(tmp_path / "fresh", SETTINGS)  # knows of no bill
     assert "503" in words(fresh.view(given, ask))
+
+
+def test_reasoning_in_tags_is_no_part_of_a_summary(tmp_path: Path):
+    ask = Asked(completion(f"<think>Hm.\nWhat?</think>\n{SUMMARY} <think>", "stop"))
+    view = words(Compaction(tmp_path, SETTINGS).view(anthropic(9), ask))
+    assert f"\\n\\n{SUMMARY} <think>" in view
+    assert "Hm." not in view
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((word for word in "abc"), "a generator; return the whole answer, without"),
+        (None, "a NoneType; return the whole answer"),
+        ({"error": {"code": 429}}, "an error: {'code': 429}"),
+        ({"output": [], "object": "response"}, "of the Responses API"),
+    ],
+)
+def test_what_is_no_answer_is_named(answer: Any, told: str, tmp_path: Path):
+    events = list[Event]()
+    compaction = Compaction(tmp_path, SETTINGS, tell=events.append)
+    compaction.view(anthropic(9), Asked(answer))
+    assert told in events[0].text
 
 
 def test_a_request_that_is_too_long_is_made_again_with_less(tmp_path: Path):
