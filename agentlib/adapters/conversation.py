@@ -181,7 +181,7 @@ class Conversations(Writer):
             covered = thread.covered(decision)
             thread.take(decision)
             self._record.note(place, thread, decision, covered)
-            self._say_step(decision)
+            self._say_step(decision, partial(thread.fills, base()))
         return thread.written(session.context, self) if thread.is_changed else given
 
     def _decided(self, thread: Thread, ask: Ask, base: Callable[[], str]) -> Step:
@@ -289,13 +289,17 @@ class Conversations(Writer):
     def _longest(self) -> int:
         return min(self.settings.summary_max_tokens, LONGEST_REPLY)
 
-    def _say_step(self, decision: Step) -> None:
+    def _say_step(self, decision: Step, fills: Callable[[], str]) -> None:
         if decision.failure and not (decision.rested and decision.summary is None):
             kind = "truncated" if decision.summary else "failed"
             self.say(f"compaction_{kind}", decision.failure)
         if decision.summary is not None:
             sizes = f"{decision.tokens_before:,} -> {decision.tokens_after:,} tokens"
             missing = left_out(decision.summary)
+            window = self.settings.context_window
+            if decision.tokens_after > window:
+                self.say("full", f"{sizes} of a window of {window:,}: {fills()}")
+                return
             self.say("compaction_done", f"{sizes}; {decision.archive}{missing}")
 
     def say(self, kind: str, text: str) -> None:

@@ -25,14 +25,14 @@ _CHARS_PER_TOKEN = 60
 """Base64 characters for each further token of a document or a recording, roughly."""
 _DATA = re.compile(r"[A-Za-z0-9+/=_-]{10000,}")
 """Base64 that is too long to be words."""
-_DOT = "\N{MIDDLE DOT}"
+DOT = "\N{MIDDLE DOT}"
 _FEWEST = 40
 """Dots. With its name a text has more than the 100 characters of a short result."""
 _MOST = 200_000
 """Tokens. No window has room for more of one thing."""
 _PER_CHARACTER = 0.30
 """Tokens of a character, as `estimation` weighs a person's text."""
-_DOTS = re.compile(f"{_DOT}{{{_FEWEST},}}")
+_DOTS = re.compile(f"{DOT}{{{_FEWEST},}}")
 _STOPS = {
     "stop": "end_turn",
     "complete": "end_turn",
@@ -107,6 +107,7 @@ def part(kind: str, original: object, *, fixed: bool = False) -> Block:
     name = sha256(whole.encode()).hexdigest()
     dots = "" if fixed else filling(_weight(kind, whole))
     shown = name[:16] if fixed else name
+    kind = re.sub(r"[\[\]\n]", " ", kind)
     return {**text(f"[{kind} {shown}{dots}]"), "part": original}
 
 
@@ -117,7 +118,7 @@ def unmarked(block: Block) -> Block:
 
 def filling(tokens: float) -> str:
     """Make a text of so many tokens that says nothing."""
-    return _DOT * max(_FEWEST, int(min(tokens, _MOST) / _PER_CHARACTER))
+    return DOT * max(_FEWEST, int(min(tokens, _MOST) / _PER_CHARACTER))
 
 
 def bare(words: str) -> str:

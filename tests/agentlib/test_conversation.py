@@ -176,8 +176,11 @@ def test_system_messages_keep_their_places(tmp_path: Path):
     view = Compaction(tmp_path, settings).view(given, Asked())
     assert view[0] is given[0]
     assert view[-5:] == given[-5:]
-    early = [given[0], late, *given[1:-3], *given[-2:]]
-    assert Compaction(tmp_path, settings).view(early, Asked())[:2] == [given[0], late]
+    newer = {"role": "system", "content": "The list is empty."}
+    early = [given[0], given[1], late, newer, *given[2:-3], *given[-2:]]
+    view = Compaction(tmp_path, settings).view(early, Asked())
+    assert view[:2] == [given[0], newer]  # of the program's notes the newest stays
+    assert late not in view
 
 
 def test_a_blank_message_of_the_person_stays_as_it_is(tmp_path: Path):
@@ -697,6 +700,41 @@ def test_actions_written_as_text_never_cost_the_task(tmp_path: Path):
             {"role": "user", "content": f"Output: file {n} " + "lorem ipsum " * 90},
         ]
     assert len(ask) >= 3
+
+
+@pytest.mark.parametrize("with_words", [False, True])
+def test_screenshots_that_a_loop_adds_age_like_results(
+    with_words: bool, tmp_path: Path
+):
+    told = list[Event]()
+    settings = SETTINGS.scaled(16_000)
+    compaction = Compaction(tmp_path, settings, tell=told.append)
+    given = openai(0, first=[{"type": "text", "text": TASK}, PICTURE])
+    ask = Asked()
+    text = {"type": "text", "text": "The screen:"}
+    for n in range(30):
+        view = compaction.view(given, ask)
+        assert words(view).count("image_url") <= 2 * 11
+        assert TASK in words(view)
+        assert words(view).count("AAAA") >= 1
+        given += openai(1, ids=f"u{n}")[2:]
+        given[-1]["content"] = "clicked"
+        shot = {"type": "image_url", "image_url": {"url": f"data:x;base64,BB{n}"}}
+        given += [{"role": "user", "content": [text, shot] if with_words else [shot]}]
+    assert 2 <= len(ask) <= 8
+    assert {event.kind for event in told} == {"compaction_done"}
+    assert "[On the way]" not in words(view)
+
+
+def test_nothing_is_done_while_the_view_is_over_the_window(tmp_path: Path):
+    told = list[Event]()
+    first = [{**PICTURE, "image_url": {"url": f"http://{n}"}} for n in range(9)]
+    Compaction(tmp_path, SETTINGS, tell=told.append).view(
+        openai(9, first=first), Asked(), system="Be brief. " * 100
+    )
+    [event] = told
+    assert event.kind == "full"
+    assert " of a window of 4,000: pictures and other parts 13," in event.text
 
 
 def test_a_part_of_words_that_were_answered_is_not_in_the_block(tmp_path: Path):
