@@ -45,9 +45,11 @@ NOT_SAID = "[... {:,} more don't fit ...]"
 """Stands there in place of texts that there was no room for."""
 ANSWERED = "[The user's words above this summary have been answered.]"
 """Stands beside a summary if the answer to the words that stay above it is gone."""
+ON_THE_WAY = "[On the way] "
+"""Opens what a program added during the work, such as a screenshot. It is no request."""
 LEFT_OUT = "[Left out, to fit: "
 """Opens the note in place of what a request for a summary has no room for."""
-_MARKS = (SAID, PINNED, CUT_OFF, ANSWERED, LEFT_OUT)
+_MARKS = (SAID, PINNED, CUT_OFF, ANSWERED, LEFT_OUT, ON_THE_WAY)
 """They open texts of the program that stand in a message of the user by themselves."""
 _NOT_SAID = re.compile(re.escape(NOT_SAID).replace(re.escape("{:,}"), r"([\d,]+)"))
 PLACEHOLDER = "[Previous: used "

@@ -27,6 +27,7 @@ from typing import Any, cast
 
 from agentlib.adapters.conversation import Conversations
 from agentlib.adapters.shapes import (
+    bare,
     part,
     record,
     reply,
@@ -35,6 +36,7 @@ from agentlib.adapters.shapes import (
     said,
     text,
     use,
+    written,
 )
 from agentlib.messages import THINKING, Block, Message
 
@@ -49,6 +51,22 @@ KINDS = {
 """What OpenAI's APIs and LangChain call the media."""
 WORDS = ("text", "input_text", "output_text", "summary_text", "refusal")
 """Kinds of content that are words."""
+NAMED = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call")
+"""Keys of a message that are read one by one. Any other has the weight of its JSON."""
+MEDIA_KEYS = {"images": "image", "audio": "audio", "videos": "video"}
+"""Keys of a message that hold media, as in Ollama's API."""
+_SMALL = 100
+"""Characters of JSON. What has fewer under its key stays beside a cleared result."""
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """What a message has beside its content, under a key of its own."""
+
+    key: str
+    value: Any
+    is_listed: bool = False
+    """Whether it is one of a list."""
 
 
 @dataclass(eq=False)
@@ -67,14 +85,16 @@ class Compaction(Conversations):
         """Return the messages to send instead of all.
 
         `ask` sends messages to the model and returns its answer. It is called for a
-        summary, and only if the engine wants one.
+        summary, and only if the engine wants one. The list that is returned is always
+        a new one, so it stays as it was sent when yours grows.
         """
-        return super().view(
+        view = super().view(
             name,
             messages,
             lambda asked: answer_of(ask(asked)),
             base=lambda: f"{system}{_written(tools)}",
         )
+        return list(view)
 
     async def aview(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
@@ -90,15 +110,16 @@ class Compaction(Conversations):
         async def asked(messages: list[Any]) -> Any:
             return answer_of(await ask(messages))
 
-        return await super().aview(
+        view = await super().aview(
             name, messages, asked, base=lambda: f"{system}{_written(tools)}"
         )
+        return list(view)
 
     def ours(self, message: Any) -> Message:
         """Write a message in the wire's shape."""
         whole: dict[str, Any] = record(message)
         role = whole.get("role")
-        content = blocks_of(whole.get("content"))
+        content = [*blocks_of(whole.get("content")), *_beside(whole)]
         if role in ("tool", "function"):
             name = whole.get("tool_call_id") or whole.get("name") or ""
             return result(str(name), content)
@@ -111,10 +132,17 @@ class Compaction(Conversations):
     def said(self, parts: list[Any]) -> Any:
         """Write a user's message. It is a plain text if there is nothing else in it,
         because not every server takes a list."""
-        if all(isinstance(each, str) for each in parts):
-            return {"role": "user", "content": "\n\n".join(parts)}
-        content = [text(each) if isinstance(each, str) else each for each in parts]
-        return {"role": "user", "content": content}
+        beside = dict[str, Any]()
+        for each in parts:
+            if isinstance(each, Keyed) and each.is_listed:
+                beside.setdefault(each.key, []).append(each.value)
+            elif isinstance(each, Keyed):
+                beside[each.key] = each.value
+        shown = [each for each in parts if not isinstance(each, Keyed)]
+        if all(isinstance(each, str) for each in shown):
+            return {"role": "user", "content": "\n\n".join(shown), **beside}
+        content = [text(each) if isinstance(each, str) else each for each in shown]
+        return {"role": "user", "content": content, **beside}
 
     def changed(
         self, original: Any, texts: Mapping[str, str], *, thinking: bool
@@ -122,8 +150,10 @@ class Compaction(Conversations):
         """Write a message with other results, or without its thinking."""
         whole: dict[str, Any] = record(original)
         content: Any = whole.get("content")
-        if whole["role"] == "tool":
-            return {**whole, "content": next(iter(texts.values()), content)}
+        if whole["role"] in ("tool", "function"):
+            large = {each["part"].key for each in _beside(whole) if not _is_small(each)}
+            kept = {key: value for key, value in whole.items() if key not in large}
+            return {**kept, "content": next(iter(texts.values()), content)}
         parts = cast(list[Any], content if isinstance(content, list) else [])
         kept = parts if thinking else without_thinking(parts)
         return {**whole, "content": [_with_text(block, texts) for block in kept]}
@@ -138,7 +168,17 @@ def answer_of(answer: Any) -> Message | str:
     """
     if isinstance(answer, str):
         return answer
-    whole: dict[str, Any] = record(answer)
+    whole: Any = record(answer)
+    if not isinstance(whole, dict):
+        raise TypeError(
+            f"ask returned a {type(answer).__name__}; return the whole answer, without "
+            "stream=True"
+        )
+    whole = cast(dict[str, Any], whole)
+    if whole.get("error"):
+        raise ValueError(f"ask returned an error: {whole['error']!r:.300}")
+    if "output" in whole and not {"choices", "content", "message"} & {*whole}:
+        raise TypeError("ask returned an answer of the Responses API; return its text")
     usage: dict[str, Any] = record(whole.get("usage") or {})
     choices = whole.get("choices")
     choice: dict[str, Any] = record(choices[0]) if choices else whole
@@ -149,6 +189,30 @@ def answer_of(answer: Any) -> Message | str:
     return reply(content, _tokens(usage), stop)
 
 
+def _beside(message: Mapping[str, Any]) -> list[Block]:
+    """Return the blocks of what a message has under keys of its own, such as reasoning.
+
+    >>> [bare(block["text"])[:6] for block in _beside({"role": "user", "images": ["AAAA"]})]
+    ['[image']
+    """
+    parts = list[Block]()
+    for key, value in message.items():
+        if key in NAMED or key == "cache_control" or not value:
+            continue
+        kind = MEDIA_KEYS.get(key, key)
+        if key in MEDIA_KEYS and isinstance(value, list):
+            each = cast(list[Any], value)
+            parts += [part(kind, Keyed(key, one, True)) for one in each]
+        else:
+            is_small = key not in MEDIA_KEYS and len(written(value)) < _SMALL
+            parts.append(part(kind, Keyed(key, value), fixed=is_small))
+    return parts
+
+
+def _is_small(block: Block) -> bool:
+    return bare(block["text"]) == block["text"]
+
+
 def _tokens(usage: Mapping[str, Any]) -> tuple[int, int, int, int]:
     """Read a bill. OpenAI's prompt has the cached tokens in it, Anthropic's has not."""
 
@@ -157,15 +221,15 @@ def _tokens(usage: Mapping[str, Any]) -> tuple[int, int, int, int]:
         return value if isinstance(value, int) else 0
 
     read = count("cache_read_input_tokens")
-    written = count("cache_creation_input_tokens")
+    stored = count("cache_creation_input_tokens")
     if "prompt_tokens" in usage:
         details: dict[str, Any] = record(usage.get("prompt_tokens_details") or {})
         cached = read or details.get("cached_tokens") or 0
         prompt = count("prompt_tokens")
         output = count("completion_tokens")
         return prompt, output, cached, 0
-    prompt = count("input_tokens") + read + written
-    return prompt, count("output_tokens"), read, written
+    prompt = count("input_tokens") + read + stored
+    return prompt, count("output_tokens"), read, stored
 
 
 def _calls(message: Mapping[str, Any]) -> list[Block]:

@@ -16,6 +16,7 @@ input of a call.
 import asyncio
 import contextvars
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -53,6 +54,8 @@ Ask = Callable[[list[Any]], Any]
 """(a framework's messages) -> the model's reply, as `shapes.reply` makes it, or its
 text. `aview` wants a coroutine of it."""
 
+_THOUGHT = re.compile(r"\A\s*<(think|thinking)>.*?(</\1>|\Z)", re.DOTALL)
+"""Reasoning that some servers leave in front of the text of a reply."""
 _LOG = logging.getLogger("agentlib.adapters")
 
 
@@ -175,9 +178,10 @@ class Conversations(Writer):
         thread = Thread(listed, known, session, time.time())
         if not session.pending:  # a call without its result is the framework's to end
             decision = self._decided(thread, ask, base)
+            covered = thread.covered(decision)
             thread.take(decision)
-            self._record.note(place, thread, decision)
-            self._say_step(decision)
+            self._record.note(place, thread, decision, covered)
+            self._say_step(decision, partial(thread.fills, base()))
         return thread.written(session.context, self) if thread.is_changed else given
 
     def _decided(self, thread: Thread, ask: Ask, base: Callable[[], str]) -> Step:
@@ -255,6 +259,12 @@ class Conversations(Writer):
                     else auto_compact.SummaryFailed
                 )
                 raise failure(f"the summary call failed: {error!r:.500}") from error
+            if thread.is_signed and not shapes.is_signed(reply):
+                _LOG.warning("taken for no summary: %.500r", reply["content"])
+                raise auto_compact.SummaryFailed(
+                    "the answer has neither usage nor a provider's data, as earlier "
+                    "replies do, so it isn't the model's; put retries before us"
+                )
             bills.append(reply["usage"])
             return auto_compact.summary_in(_measured(reply), self._longest)
 
@@ -279,13 +289,17 @@ class Conversations(Writer):
     def _longest(self) -> int:
         return min(self.settings.summary_max_tokens, LONGEST_REPLY)
 
-    def _say_step(self, decision: Step) -> None:
+    def _say_step(self, decision: Step, fills: Callable[[], str]) -> None:
         if decision.failure and not (decision.rested and decision.summary is None):
             kind = "truncated" if decision.summary else "failed"
             self.say(f"compaction_{kind}", decision.failure)
         if decision.summary is not None:
             sizes = f"{decision.tokens_before:,} -> {decision.tokens_after:,} tokens"
             missing = left_out(decision.summary)
+            window = self.settings.context_window
+            if decision.tokens_after > window:
+                self.say("full", f"{sizes} of a window of {window:,}: {fills()}")
+                return
             self.say("compaction_done", f"{sizes}; {decision.archive}{missing}")
 
     def say(self, kind: str, text: str) -> None:
@@ -377,6 +391,10 @@ def _received(answer: Any) -> Message:
     if isinstance(answer, str):
         answer = shapes.reply([shapes.text(answer)])
     content = [block for block in answer["content"] if "part" not in block]
+    content = [
+        {**block, "text": _THOUGHT.sub("", block["text"])} if "text" in block else block
+        for block in content
+    ]
     return replies.received({**answer, "content": content})
 
 

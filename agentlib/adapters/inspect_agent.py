@@ -72,7 +72,8 @@ class Compaction(Conversations, CompactionStrategy):
                 prompt = used.input_tokens + read + cached
                 tokens = (prompt, used.output_tokens, read, cached)
             written.append(output.completion.strip())
-            return reply(answer["content"], tokens, choice.stop_reason)
+            stop, signed = choice.stop_reason, answer["signed"]
+            return reply(answer["content"], tokens, stop, signed=signed)
 
         view = await self.aview(uuid4().hex, messages, ask)
         new = (m for m in view if m.role == "user" and m not in messages)
@@ -94,7 +95,7 @@ class Compaction(Conversations, CompactionStrategy):
             use(call.id, call.function, call.arguments)
             for call in message.tool_calls or ()
         ]
-        return reply([*content, *calls])
+        return reply([*content, *calls], signed=message.model)
 
     def said(self, parts: list[Any]) -> Any:
         """Write a user's message of texts and parts."""

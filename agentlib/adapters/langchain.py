@@ -108,7 +108,7 @@ class Compaction(Conversations, AgentMiddleware):
         ]
         ended = message.response_metadata
         stop = ended.get("stop_reason") or ended.get("finish_reason")
-        return reply([*content, *calls], tokens, stop)
+        return reply([*content, *calls], tokens, stop, signed=ended or message.id)
 
     def said(self, parts: list[Any]) -> Any:
         """Write a user's message of texts and parts."""

@@ -74,6 +74,7 @@ class Compaction(Conversations, AbstractCapability[Any]):
                 [_block(each) for each in message.parts],
                 (used.input_tokens, used.output_tokens, *cached),
                 message.finish_reason,
+                signed=message.model_name or message.provider_name,
             )
         asked = message.parts[0]
         if isinstance(asked, ToolReturnPart):

@@ -6,13 +6,14 @@ can't be written, only the memory of it is lost.
 """
 
 import json
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from glob import escape
 from hashlib import sha256
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -32,6 +33,8 @@ MOST = 100_000
 again, or compacted again."""
 _NEWEST = 20
 """Files of one name that are read after a restart."""
+_MOST_CHANGED = 20
+"""Messages at the end of a list that may change without touching a decision."""
 _LONGEST = 120
 """Characters of a file's name. No file system has room for fewer."""
 
@@ -57,6 +60,8 @@ class Point:
     """The longest beginning of the list that was known then."""
     digest: str
     step: Step | None
+    shorter: tuple[str, ...] = ()
+    """Digests of shorter beginnings of the list for which the decision holds, too."""
 
     def path(self) -> list["Point"]:
         """Return the points up to this one, the oldest first."""
@@ -81,6 +86,10 @@ class Place:
     """The point at which the file ends."""
     known: list[Point]
     """The points of the list, the oldest first."""
+    kept: int | None = None
+    """Bytes of the file that stay, because its end has changed. None: all."""
+    lines: int = 0
+    """The session's lines in these bytes."""
 
 
 class Record:
@@ -91,6 +100,11 @@ class Record:
         self._fail = fail
         self._known: _Newest[str, Point] = _Newest()
         self._ends: _Newest[tuple[str, Point], Place] = _Newest()
+        self._shorter: _Newest[str, Point] = _Newest()
+        """Digest of a shorter beginning -> the newest decision that holds for it."""
+        self._changeable: _Newest[tuple[str, str], Place] = _Newest()
+        """Name and digest -> the file that ends a few messages later, in what followed
+        the newest reply."""
         self._chosen: _Newest[Path, bool] = _Newest()
         """Files that are not written yet."""
         self._read: _Newest[str, bool] = _Newest()
@@ -99,31 +113,59 @@ class Record:
     def place(self, name: str, digests: Sequence[str]) -> Place:
         """Find the longest beginning of a list that is known, and its file.
 
-        A list that goes on where its file ends gets this file. A fork gets a new one,
-        with the same session id, so the lines that both share have the same uuids.
+        A list that goes on where its file ends gets this file, and so does one that
+        has other messages behind the newest reply. A fork gets a new one, with the same
+        session id, so the lines that both share have the same uuids.
         """
         stem = _stem(name)
         with self._lock:
             if stem not in self._read:
                 self._read[stem] = True
                 self._restore(stem)
-            points = (self._known.get(digest) for digest in reversed(digests))
+            numbers = range(len(digests), 0, -1)
+            points = (self._point(digests[:number]) for number in numbers)
             last = next(filter(None, points), None)
             path = last.path() if last else []
             newest = {point.digest: point for point in path}.values()
             ends = [self._ends.get((stem, point)) for point in newest]
             passed = [end for end in reversed(ends) if end]
-            for end in passed:
-                if _size(end.file) == end.size:
+            found = [self._changeable.get((stem, digest)) for digest in digests]
+            changed = [end for end in reversed(found) if end]
+            for end in (*passed, *changed):
+                is_known = end.end is None or end.end in path
+                if is_known and _size(end.file) == end.size:
                     return replace(end, known=path)
             return self._new(stem, passed[0].session_id if passed else "", path)
 
-    def note(self, place: Place, thread: Thread, step: Step) -> None:
-        """Remember a decision, unless another run was quicker, and write what is new."""
+    def _point(self, digests: Sequence[str]) -> Point | None:
+        """Return what is known of a list with these digests.
+
+        A decision that was made when the list had another end becomes one of this
+        list's.
+        """
+        known = self._known.get(digests[-1])
+        made = self._shorter.get(digests[-1])
+        if made is None:
+            return known
+        del self._shorter[digests[-1]]
+        before = made.before
+        while before and before.step is None and before.digest not in digests:
+            before = before.before
+        point = replace(made, before=before, digest=digests[-1], shorter=())
+        self._known[point.digest] = point
+        return point
+
+    def note(self, place: Place, thread: Thread, step: Step, covered: int) -> None:
+        """Remember a decision, unless another run was quicker, and write what is new.
+
+        `covered`: how many messages of the list the decision is about.
+        """
         digest = thread.digest
         path = place.known
         before = path[-1] if path else None
-        made = Point(before, digest, step if step.cleared or step.compaction else None)
+        is_decision = bool(step.cleared or step.compaction)
+        shorter = _shorter(path, thread.digests, covered) if is_decision else ()
+        made = Point(before, digest, step if is_decision else None, shorter)
         with self._lock:
             is_new = before is None or before.digest != digest or made.step is not None
             if not is_new:
@@ -131,7 +173,10 @@ class Record:
             known = self._known.get(digest)
             if known is None or known in path:
                 self._known[digest] = made
+            self._shorter.update(dict.fromkeys(shorter, made))
             start = thread.places[place.end.digest] if place.end else 0
+            if place.kept is not None:
+                start = place.lines
             written = path.index(place.end) + 1 if place.end else 0
             end = {
                 "type": "system",
@@ -146,13 +191,22 @@ class Record:
                     file.create_first(self.folder, [place.file.name])
                 elif _size(place.file) != place.size:
                     return  # another run has it, and this one gets its own next time
+                elif place.kept is not None:
+                    os.truncate(place.file, place.kept)
                 file.append(place.file, lines, durable=False)
             except (OSError, ValueError, TypeError) as error:
                 self._fail(f"the session file isn't written: {_cause(error)}")
                 return
-            size = _size(place.file)
-            kept = replace(place, size=size, end=made, known=[])
-            self._ends[place.stem, made] = kept
+            old = place.size if place.kept is None else place.kept
+            end = replace(place, size=_size(place.file), known=[], kept=None)
+            self._ends[place.stem, made] = replace(end, end=made)
+            bytes_to = list(accumulate(map(_bytes, lines), initial=old))
+            pairs = zip(thread.digests, thread.counts, strict=True)
+            for digest, number in list(pairs)[max(0, thread.newest_reply - 1) : -1]:
+                if digest != made.digest and number >= start:
+                    self._changeable[place.stem, digest] = replace(
+                        end, end=place.end, kept=bytes_to[number - start], lines=number
+                    )
 
     def _new(self, stem: str, session_id: str, known: list[Point]) -> Place:
         names = (f"{stem}.jsonl" if n == 1 else f"{stem}-{n}.jsonl" for n in count(1))
@@ -182,10 +236,12 @@ class Record:
                 session_id = str(line["sessionId"])
                 if line["before"] != number:
                     return  # a line is lost, so the decisions behind it hang in the air
-                for digest, noted in line["points"]:
+                for digest, noted, *more in line["points"]:
+                    shorter = tuple(str(each) for each in (more or [()])[0])
                     step = _step(noted) if noted else None
-                    last = Point(last, str(digest), step)
+                    last = Point(last, str(digest), step, shorter)
                     self._known[last.digest] = last
+                    self._shorter.update(dict.fromkeys(last.shorter, last))
                     number += 1
             except (KeyError, TypeError, ValueError, AttributeError):
                 return  # somebody has changed it
@@ -194,8 +250,21 @@ class Record:
                 self._ends[stem, last] = place
 
 
+def _shorter(
+    path: Sequence[Point], digests: Sequence[str], covered: int
+) -> tuple[str, ...]:
+    """Return the digests of the beginnings that have all a decision is about, and all
+    earlier decisions."""
+    decided = {point.digest for point in path if point.step}
+    last = max((n for n, each in enumerate(digests, 1) if each in decided), default=1)
+    first = max(covered, last, len(digests) - _MOST_CHANGED)
+    inner = dict.fromkeys(digests[first - 1 :])
+    return tuple(each for each in inner if each and each != digests[-1])
+
+
 def _noted(point: Point) -> list[Any]:
-    return [point.digest, None if point.step is None else asdict(point.step)]
+    step = None if point.step is None else asdict(point.step)
+    return [point.digest, step, *([point.shorter] if point.shorter else [])]
 
 
 def _step(noted: dict[str, Any]) -> Step:
@@ -231,6 +300,12 @@ def _summed(line: Line) -> Line:
     text = json.dumps(line, ensure_ascii=False)
     short = shapes.bare(text)
     return file.summed(line if short == text else json.loads(short))
+
+
+def _bytes(line: Line) -> int:
+    """Return the length of a line in the file."""
+    text = json.dumps(line, ensure_ascii=False)
+    return len(text.encode("utf-8", errors="backslashreplace")) + 1
 
 
 def _size(path: Path) -> int:

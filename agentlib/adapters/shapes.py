@@ -25,14 +25,14 @@ _CHARS_PER_TOKEN = 60
 """Base64 characters for each further token of a document or a recording, roughly."""
 _DATA = re.compile(r"[A-Za-z0-9+/=_-]{10000,}")
 """Base64 that is too long to be words."""
-_DOT = "\N{MIDDLE DOT}"
+DOT = "\N{MIDDLE DOT}"
 _FEWEST = 40
 """Dots. With its name a text has more than the 100 characters of a short result."""
 _MOST = 200_000
 """Tokens. No window has room for more of one thing."""
 _PER_CHARACTER = 0.30
 """Tokens of a character, as `estimation` weighs a person's text."""
-_DOTS = re.compile(f"{_DOT}{{{_FEWEST},}}")
+_DOTS = re.compile(f"{DOT}{{{_FEWEST},}}")
 _STOPS = {
     "stop": "end_turn",
     "complete": "end_turn",
@@ -100,16 +100,25 @@ def part(kind: str, original: object, *, fixed: bool = False) -> Block:
     >>> bare(block["text"])[:7], round(estimate_text(block["text"], "user"), -2)
     ('[image ', 1500.0)
     """
-    whole = written(original)
+    plain = record(original)
+    if isinstance(plain, dict):
+        plain = unmarked(cast(Block, plain))
+    whole = written(plain)
     name = sha256(whole.encode()).hexdigest()
     dots = "" if fixed else filling(_weight(kind, whole))
     shown = name[:16] if fixed else name
+    kind = re.sub(r"[\[\]\n]", " ", kind)
     return {**text(f"[{kind} {shown}{dots}]"), "part": original}
+
+
+def unmarked(block: Block) -> Block:
+    """Return a block without a cache marker, which says nothing and moves."""
+    return {key: value for key, value in block.items() if key != "cache_control"}
 
 
 def filling(tokens: float) -> str:
     """Make a text of so many tokens that says nothing."""
-    return _DOT * max(_FEWEST, int(min(tokens, _MOST) / _PER_CHARACTER))
+    return DOT * max(_FEWEST, int(min(tokens, _MOST) / _PER_CHARACTER))
 
 
 def bare(words: str) -> str:
@@ -125,12 +134,15 @@ def reply(
     content: Sequence[Block],
     tokens: Sequence[int] = (0, 0, 0, 0),
     stop: str | None = None,
+    *,
+    signed: object = False,
 ) -> Message:
     """Make the message of a reply. `tokens`: of the prompt, output, read from the
     cache, written.
 
     The prompt's are all of them, cached ones too. `stop`: why the reply ended, in the
-    words of whatever API.
+    words of whatever API. `signed`: what only a provider's reply has beside its bill,
+    such as an id. See `is_signed`.
 
     >>> reply([text("Done.")], (30, 5, 20, 0), "stop")["stop_reason"]
     'end_turn'
@@ -148,7 +160,18 @@ def reply(
         "content": list(content),
         "usage": usage,
         "stop_reason": _STOPS.get(word, word),
+        "signed": bool(signed),
     }
+
+
+def is_signed(reply: Message) -> bool:
+    """Return whether a reply has a bill or other data that a program wouldn't write.
+
+    >>> is_signed(reply([text("Done.")], (30, 5, 0, 0))), is_signed(reply([text("503")]))
+    (True, False)
+    """
+    usage: Mapping[str, Any] = reply.get("usage") or {}
+    return bool(reply.get("signed")) or any(usage.values())
 
 
 def _weight(kind: str, whole: str) -> float:

@@ -4,22 +4,24 @@ messages again.
 The list is read from its beginning, each time. At each point where a decision is known
 that was made when the list ended there, the decision is carried out. So whatever
 becomes of a list (a fork, an edit, another branch), the decisions of its beginning
-hold, and nothing has to be compared. That takes about a third of a second for each
+hold, and nothing has to be compared. A decision also holds for a list with another end,
+behind all that the decision is about. That takes about a third of a second for each
 thousand messages.
 """
 
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from agentlib import messages as msg
 from agentlib.adapters import shapes
 from agentlib.api import replies
+from agentlib.estimation import breakdown, estimate_text
 from agentlib.messages import THINKING, Block, Message, interrupted
 from agentlib.session.file import Line
 from agentlib.step import Step
@@ -30,6 +32,14 @@ NOBODY = f"{msg.PINNED}\n(nobody said anything here)"
 no words of the person's, and is never sent."""
 _SILENT = (NOBODY, "(thinking only)")
 _BLANK = "(no output)"
+_STAMP = re.compile(r"\d+(?:[-/:.T]\d+)+|\d{10,}")
+"""A time, a date, or seconds since the epoch."""
+
+
+_PART = re.compile(
+    rf"((?:{re.escape(msg.ON_THE_WAY)})?\[[^\[\]\n]+ [0-9a-f]{{16,64}}{shapes.DOT}*\])"
+)
+"""The text that stands for a part."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -83,6 +93,8 @@ def entries(messages: Sequence[Any], ours: Callable[[Any], Message]) -> Iterator
         own = ours(message)
         if own["role"] != "system":
             content = [own["role"], [_named(block) for block in own["content"]]]
+            if not digest and own["role"] == "user":
+                content[1] = list(map(_undated, content[1]))
             words = f"{digest}{shapes.written(content)}"
             digest = sha256(words.encode()).hexdigest()[:32]
         yield Entry(own, message, digest)
@@ -92,7 +104,17 @@ def _named(block: Block) -> Block:
     """Return a block without the objects of its parts."""
     if isinstance(block.get("content"), list):
         return {**block, "content": [_named(inner) for inner in block["content"]]}
-    return {key: value for key, value in block.items() if key != "part"}
+    return {
+        key: value for key, value in shapes.unmarked(block).items() if key != "part"
+    }
+
+
+def _undated(block: Block) -> Block:
+    """Return a block without the numbers that a clock may have written: programs write
+    the time into the first message of every request."""
+    return (
+        {**block, "text": _STAMP.sub("", block["text"])} if "text" in block else block
+    )
 
 
 class Thread:
@@ -116,9 +138,23 @@ class Thread:
         ended."""
         self.is_changed = False
         """Whether a decision replaced anything."""
+        bills = (
+            bill for steps in known.values() for step in steps for bill in step.usage
+        )
+        self.is_signed = any(any(bill.values()) for bill in bills) or any(
+            map(shapes.is_signed, (entry.own for entry in listed))
+        )
+        """Whether replies of this list, or earlier summaries, show that a provider made
+        them."""
+        self.counts: list[int] = []
+        """For each message of the list, the number of lines up to it. A reply's line
+        may come later."""
         self._at = at
         self._listed = listed
         self._parts: dict[str, Any] = {}
+        self._is_at_work = False
+        """Whether the newest reply so far has a call."""
+        self._newest = self.newest_reply
         self._reply: list[tuple[int, list[Block]]] = []
         self._usage: Mapping[str, Any] = {}
         self._taken: set[str] = set()
@@ -131,23 +167,37 @@ class Thread:
         self._blocks: dict[int, list[Block]] = {}
         session.begin(session.settings, "", [], at=at)
         self.places[""] = len(session.lines)
+        held = list[Step]()  # until the calls before them are answered
         for index, entry in enumerate(listed):
             if entry.is_system:
+                self.counts.append(len(session.lines))
                 continue
             session.stamp = entry.digest
             self._add(index, entry.own)
+            self.counts.append(len(session.lines))
             if entry.digest in known:
                 self._flush()
-                for step in known[entry.digest]:
-                    self.take(step)
+                held += known[entry.digest]
+            if held and not self._reply and not session.pending:
+                self._take_all(held)
+            if entry.digest in known:
                 self.places[entry.digest] = len(session.lines)
         self._flush()
+        self._take_all(held)
+
+    def _take_all(self, steps: list[Step]) -> None:
+        while steps:
+            self.take(steps.pop(0))
 
     def take(self, step: Step) -> None:
-        """Carry out a decision. One that doesn't fit the session is left out."""
+        """Carry out a decision. One that doesn't fit the session is left out.
+
+        It may have been made for a longer list. What it kept there is no part of it.
+        """
         summary = step.summary
         size = len(self.session.context)
-        is_whole = all(0 <= index < size for index in step.kept) and (
+        step = replace(step, kept=tuple(index for index in step.kept if index < size))
+        is_whole = all(index >= 0 for index in step.kept) and (
             summary is None or replies.is_content(summary["content"])
         )
         if not is_whole:
@@ -156,23 +206,93 @@ class Thread:
         self.session.take(step, at=self._at)
         self.is_changed = self.is_changed or bool(step.cleared or step.summary)
 
+    @property
+    def digests(self) -> list[str]:
+        """For each message of the list, the digest of all up to it."""
+        return [entry.digest for entry in self._listed]
+
+    @property
+    def newest_reply(self) -> int:
+        """The number of messages up to the newest reply."""
+        replies = [
+            number
+            for number, entry in enumerate(self._listed, 1)
+            if entry.own["role"] == "assistant"
+        ]
+        return replies[-1] if replies else 0
+
+    def covered(self, step: Step) -> int:
+        """Return how many messages of the list a decision is about. Those behind them
+        stay as they are, whatever they are."""
+        context = self.session.context
+        start = len(context)
+        while step.summary and start - 1 in step.kept:
+            start -= 1
+        behind = [block for m in context[start:] for block in msg.blocks(m)]
+        places = [self._owners.get(_key(block), -1) for block in behind]
+        first = min((n for n in places if n >= 0), default=len(self._listed))
+        changed = [self._owners.get(("tool_result", name), -1) for name in step.texts]
+        changed += [self._owners.get(("tool_use", name), -1) for name in step.inputs]
+        return max([first if step.summary else 0, *(place + 1 for place in changed)])
+
     def system_texts(self) -> Iterator[str]:
-        """Yield the texts of the system messages, which have a weight, too."""
-        for entry in self._listed:
-            if entry.is_system:
+        """Yield the texts of the system messages in the view, which have a weight,
+        too."""
+        gone = self._gone(self.session.context)
+        for index, entry in enumerate(self._listed):
+            if entry.is_system and index not in gone:
                 yield from (b["text"] for b in entry.own["content"] if "text" in b)
+
+    def fills(self, base: str) -> str:
+        """Say how many tokens of the view are what, the most first.
+
+        `base`: the system prompt and the tools, as far as they aren't in the list.
+        """
+        context = self.session.context
+        weights = breakdown(context, system=base + "".join(self.system_texts()))
+        weights["pictures and other parts"] = 0
+        for kind, text in (each for m in context for each in msg.kinds_of(m)):
+            if shapes.bare(text) != text:
+                tokens = round(estimate_text(text, kind))
+                weights["pictures and other parts"] += tokens
+                weights[kind] -= tokens
+        largest = sorted(weights.items(), key=lambda pair: -pair[1])[:3]
+        return ", ".join(f"{kind} {tokens:,}" for kind, tokens in largest if tokens > 0)
+
+    def _gone(self, context: Sequence[Message]) -> set[int]:
+        """Return the places of the system messages that a summary stands for.
+
+        Those before all others stay, because they are the prompt. Others are notes of
+        the program's, of which the newest one stays.
+        """
+        systems = [n for n, entry in enumerate(self._listed) if entry.is_system]
+        start = next((n for n, e in enumerate(self._listed) if not e.is_system), 0)
+        owned = list(self._owned(context))
+        gone = set[int]()
+        for number, (_, block) in enumerate(owned):
+            if msg.is_summary(block):
+                before = [n for n, _ in owned[:number] if n is not None]
+                later = (n for n, _ in owned[number:] if n is not None)
+                stop = next(later, len(self._listed))
+                gone |= {n for n in systems if max(before, default=start) <= n < stop}
+        return gone - {max(systems, default=0)}
 
     def written(self, context: Sequence[Message], wrote: "Writer") -> list[Any]:
         """Write a context as the framework's own messages.
 
         A message that stays whole is the framework's object. System messages stand in
-        their places, or in front of the summary if their place is gone.
+        their places, or in front of the summary if their place is gone and they stay.
         """
         groups = [
             (owner, [block for _, block in group])
             for owner, group in groupby(self._owned(context), lambda pair: pair[0])
         ]
-        systems = [i for i, entry in enumerate(self._listed) if entry.is_system]
+        gone = self._gone(context)
+        systems = [
+            index
+            for index, entry in enumerate(self._listed)
+            if entry.is_system and index not in gone
+        ]
         view = list[Any]()
         for number, (owner, blocks) in enumerate(groups):
             later = (each for each, _ in groups[number:] if each is not None)
@@ -197,14 +317,15 @@ class Thread:
         for block in results:
             self._answer(index, block)
         others = [b for b in own["content"] if b["type"] != "tool_result"]
-        spoken = [self._spoken_block(block) for block in others]
+        is_past = self._is_at_work and index < self._newest
+        spoken = [self._spoken_block(block, is_past) for block in others]
         kept = [block for block in spoken if block["text"].strip()]
         if kept or not results:
             shown = kept or [shapes.text(NOBODY)]
             self._close()
             self.session.say(shown, at=self._at)
             self._own(index, shown)
-            texts = [block["text"] for block in kept]
+            texts = [b["text"] for b in kept if not self._is_on_the_way(b["text"])]
             self.persons |= {*texts}
             self.said += [text for text in texts if text not in self._parts]
 
@@ -218,6 +339,7 @@ class Thread:
         for name, call in zip(names, calls, strict=True):
             self._ids[call] = name
         self._taken |= {*calls}
+        self._is_at_work = bool(calls)
         self._reply.append((index, content))
         usage: dict[str, Any] = own.get("usage") or {}
         if not self._usage and any(usage.values()):
@@ -284,12 +406,20 @@ class Thread:
             self._own(-1, [block])
         self._open = {}
 
-    def _spoken_block(self, block: Block) -> Block:
-        """Return the text of a block, and keep the part that it may stand for."""
+    def _spoken_block(self, block: Block, is_past: bool = False) -> Block:
+        """Return the text of a block, and keep the part that it may stand for.
+
+        `is_past`: a reply has seen it, and the work goes on. Then it ages like a result.
+        """
         words = msg.whole(str(block.get("text") or ""))
-        if "part" in block:
-            self._parts[words] = block["part"]
-        return shapes.text(words)
+        if "part" not in block:
+            return shapes.text(words)
+        for shown in (words, f"{msg.ON_THE_WAY}{words}"):
+            self._parts[shown] = block["part"]
+        return shapes.text(f"{msg.ON_THE_WAY}{words}" if is_past else words)
+
+    def _is_on_the_way(self, text: str) -> bool:
+        return text in self._parts and text.startswith(msg.ON_THE_WAY)
 
     def _own(self, index: int, blocks: Sequence[Block]) -> None:
         for block in blocks:
@@ -332,15 +462,16 @@ class Thread:
     def _spoken(self, blocks: Sequence[Block]) -> Iterator[Any]:
         """Yield the texts of new blocks, and the framework's parts where their marks
         stand."""
-        marks = "|".join(map(re.escape, self._parts))
         for block in blocks:
             text: str = block.get("text") or msg.result_text(block)
-            if msg.is_summary(block) or not marks:
+            if msg.is_summary(block) or not self._parts:
                 yield shapes.bare(text)
                 continue
-            for piece in re.split(f"({marks})", text):
+            for piece in _PART.split(text):
                 if piece in self._parts:
-                    yield self._parts[piece]
+                    part = self._parts[piece]
+                    is_block = isinstance(part, dict)
+                    yield shapes.unmarked(cast(Block, part)) if is_block else part
                 elif piece.strip():
                     yield piece.strip() if piece != text else text
 

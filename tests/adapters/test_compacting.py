@@ -132,6 +132,14 @@ def test_the_task_stays_where_pydantic_asks_again_for_a_structured_answer(
     assert len(session.compactions) >= 2
 
 
+def test_an_error_that_langchain_turns_into_a_message_is_no_summary(tmp_path: Path):
+    requests, wrong = map(int, alone("retries_langchain", tmp_path).split())
+    assert (requests, wrong) == (16, 0)
+    (session,) = (load(path) for path in tmp_path.glob("sessions/*.jsonl"))
+    assert session.compactions
+    assert all(each.failure for each in session.compactions)
+
+
 def test_claude_code_leaves_its_transcript_before_it_compacts(tmp_path: Path):
     server = Noted(200_000)
     trigger = run("compacting_claude", tmp_path, server).split()[-1]

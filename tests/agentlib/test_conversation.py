@@ -6,6 +6,7 @@ import copy
 import doctest
 import json
 import logging
+import operator
 import pickle
 import threading
 from collections.abc import Callable
@@ -143,7 +144,10 @@ def test_a_list_from_which_nothing_went_is_sent_as_it_is(
     shape: Callable[..., Listed], tmp_path: Path
 ):
     given = shape(2)
-    assert Compaction(tmp_path, SETTINGS).view(given, Asked()) is given
+    view = Compaction(tmp_path, SETTINGS).view(given, Asked())
+    assert view == given
+    assert all(map(operator.is_, view, given))
+    assert view is not given  # a host that keeps it has what was sent
 
 
 @SHAPES
@@ -172,8 +176,11 @@ def test_system_messages_keep_their_places(tmp_path: Path):
     view = Compaction(tmp_path, settings).view(given, Asked())
     assert view[0] is given[0]
     assert view[-5:] == given[-5:]
-    early = [given[0], late, *given[1:-3], *given[-2:]]
-    assert Compaction(tmp_path, settings).view(early, Asked())[:2] == [given[0], late]
+    newer = {"role": "system", "content": "The list is empty."}
+    early = [given[0], given[1], late, newer, *given[2:-3], *given[-2:]]
+    view = Compaction(tmp_path, settings).view(early, Asked())
+    assert view[:2] == [given[0], newer]  # of the program's notes the newest stays
+    assert late not in view
 
 
 def test_a_blank_message_of_the_person_stays_as_it_is(tmp_path: Path):
@@ -256,6 +263,83 @@ def test_a_fork_and_another_process_go_on_with_the_compaction_in_their_beginning
         assert len(ask) == count
     files = [load(path) for path in tmp_path.glob("*.jsonl")]
     assert [session.damage for session in files] == [[]] * len(files)
+
+
+def noted(given: Listed, n: int) -> Listed:
+    return [*given, {"role": "user", "content": f"[reminder {n}] Keep the list."}]
+
+
+def stamped(given: Listed, n: int) -> Listed:
+    first = {**given[0], "content": f"Read the files. (12:{n:02d}, 2026-08-{n:02d})"}
+    return [first, *given[1:]]
+
+
+def stamped_last(given: Listed, n: int) -> Listed:
+    [result] = given[-1]["content"][:1]
+    if len(given) == 1:
+        return given
+    content = [result, {"type": "text", "text": f"It is step {n}."}]
+    return [*given[:-1], {**given[-1], "content": content}]
+
+
+def marked(given: Listed, n: int) -> Listed:
+    """With a cache marker on the picture in the last message."""
+    picture = {"type": "image", "source": {"type": "url", "url": "http://a"}}
+    listed = copy.deepcopy(given)
+    for message in listed[2::2]:
+        message["content"][0]["content"] = [
+            {"type": "text", "text": message["content"][0]["content"]},
+            picture,
+        ]
+    if len(listed) > 1:
+        listed[-1]["content"][0]["content"][1] = {
+            **picture,
+            "cache_control": {"type": "ephemeral"},
+        }
+    return listed
+
+
+ENDS = {each.__name__: each for each in (noted, stamped, stamped_last, marked)}
+
+
+@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize("keep", [0, 1])
+def test_an_end_that_changes_costs_nothing_but_itself(
+    name: str, keep: int, tmp_path: Path
+):
+    given = anthropic(30)
+    settings = replace(SETTINGS.scaled(16_000), keep_exchanges=keep)
+    asked = list[int]()
+    for change in (lambda given, n: given, ENDS[name]):
+        folder = tmp_path / change.__name__
+        compaction = Compaction(folder, settings)
+        ask = Asked()
+        for size in range(1, len(given) + 1, 2):
+            listed = change(given[:size], size)
+            view = compaction.view(listed, ask)
+            assert view[-1] is listed[-1]
+            assert unpaired(view) == set()
+        asked.append(len(ask))
+        (path,) = folder.glob("*.jsonl")
+        session = load(path)
+        assert session.damage == session.skipped == []
+        assert len(tool_names(session.history)) == 30
+        assert len([c for c in session.compactions if c.message]) == len(ask)
+        # Another process knows the decisions, too.
+        other = Compaction(folder, settings)
+        assert SUMMARY in words(other.view(change(given, 99), ask))
+        assert len(ask) == asked[-1]
+    assert 1 <= asked[1] <= asked[0] + (4 if change is marked else 1)
+
+
+def test_a_reply_is_never_replaced_in_the_file(tmp_path: Path):
+    compaction = Compaction(tmp_path, SETTINGS)
+    given = anthropic(2)
+    compaction.view(given, Asked())
+    fork = [*given[:3], {"role": "assistant", "content": "Another way."}]
+    compaction.view([*fork, {"role": "user", "content": "Go on."}], Asked())
+    sessions = [load(path) for path in sorted(tmp_path.glob("*.jsonl"))]
+    assert [len(tool_names(each.history)) for each in sessions] == [1, 2]
 
 
 def test_a_decision_at_an_earlier_point_leaves_the_later_ones_as_they_were(
@@ -430,11 +514,52 @@ def test_what_is_no_summary_is_not_taken_for_one(name: str, tmp_path: Path):
     ask = Asked(NO_SUMMARIES[name])
     given = anthropic(14)
     grown(compaction, given, ask, start=13)
-    assert compaction.view(given, ask) is given
+    assert compaction.view(given, ask) == given
     assert {event.kind for event in told} == {"compaction_failed"}
     assert len(ask) <= 4  # the breaker rests after three
     session = load(tmp_path / "chat.jsonl")
     assert all(each.message is None for each in session.compactions)
+
+
+def test_an_answer_without_a_bill_is_no_summary_if_earlier_ones_had_bills(
+    tmp_path: Path,
+):
+    told = list[Event]()
+    given = anthropic(24)
+    ask = Asked({**completion(SUMMARY, "stop"), "usage": {"prompt_tokens": 900}})
+    Compaction(tmp_path, SETTINGS).view(given[:19], ask)
+    ask.answer = "Model call failed after 2 attempts: 503 service unavailable"
+    again = Compaction(tmp_path, SETTINGS, tell=told.append)  # reads the bill back
+    view = again.view(given, ask)
+    assert len(ask) == 2
+    assert SUMMARY in words(view)
+    assert "503" not in words(view)
+    assert "isn't the model's; put retries before us" in told[0].text
+    fresh = Compaction(tmp_path / "fresh", SETTINGS)  # knows of no bill
+    assert "503" in words(fresh.view(given, ask))
+
+
+def test_reasoning_in_tags_is_no_part_of_a_summary(tmp_path: Path):
+    ask = Asked(completion(f"<think>Hm.\nWhat?</think>\n{SUMMARY} <think>", "stop"))
+    view = words(Compaction(tmp_path, SETTINGS).view(anthropic(9), ask))
+    assert f"\\n\\n{SUMMARY} <think>" in view
+    assert "Hm." not in view
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ((word for word in "abc"), "a generator; return the whole answer, without"),
+        (None, "a NoneType; return the whole answer"),
+        ({"error": {"code": 429}}, "an error: {'code': 429}"),
+        ({"output": [], "object": "response"}, "of the Responses API"),
+    ],
+)
+def test_what_is_no_answer_is_named(answer: Any, told: str, tmp_path: Path):
+    events = list[Event]()
+    compaction = Compaction(tmp_path, SETTINGS, tell=events.append)
+    compaction.view(anthropic(9), Asked(answer))
+    assert told in events[0].text
 
 
 def test_a_request_that_is_too_long_is_made_again_with_less(tmp_path: Path):
@@ -484,7 +609,7 @@ def test_a_failure_of_ours_leaves_the_agent_and_is_logged(
     for each in (engine, wild):
         with caplog.at_level(logging.WARNING, "agentlib.adapters"):
             compaction = Compaction(tmp_path, SETTINGS, each, deaf)
-            assert compaction.view(given, Asked()) is given
+            assert compaction.view(given, Asked()) == given
     assert "in the engine" in caplog.text
 
 
@@ -577,6 +702,41 @@ def test_actions_written_as_text_never_cost_the_task(tmp_path: Path):
     assert len(ask) >= 3
 
 
+@pytest.mark.parametrize("with_words", [False, True])
+def test_screenshots_that_a_loop_adds_age_like_results(
+    with_words: bool, tmp_path: Path
+):
+    told = list[Event]()
+    settings = SETTINGS.scaled(16_000)
+    compaction = Compaction(tmp_path, settings, tell=told.append)
+    given = openai(0, first=[{"type": "text", "text": TASK}, PICTURE])
+    ask = Asked()
+    text = {"type": "text", "text": "The screen:"}
+    for n in range(30):
+        view = compaction.view(given, ask)
+        assert words(view).count("image_url") <= 2 * 11
+        assert TASK in words(view)
+        assert words(view).count("AAAA") >= 1
+        given += openai(1, ids=f"u{n}")[2:]
+        given[-1]["content"] = "clicked"
+        shot = {"type": "image_url", "image_url": {"url": f"data:x;base64,BB{n}"}}
+        given += [{"role": "user", "content": [text, shot] if with_words else [shot]}]
+    assert 2 <= len(ask) <= 8
+    assert {event.kind for event in told} == {"compaction_done"}
+    assert "[On the way]" not in words(view)
+
+
+def test_nothing_is_done_while_the_view_is_over_the_window(tmp_path: Path):
+    told = list[Event]()
+    first = [{**PICTURE, "image_url": {"url": f"http://{n}"}} for n in range(9)]
+    Compaction(tmp_path, SETTINGS, tell=told.append).view(
+        openai(9, first=first), Asked(), system="Be brief. " * 100
+    )
+    [event] = told
+    assert event.kind == "full"
+    assert " of a window of 4,000: pictures and other parts 13," in event.text
+
+
 def test_a_part_of_words_that_were_answered_is_not_in_the_block(tmp_path: Path):
     first = [{"type": "text", "text": "Build this page."}, PICTURE]
     given = [
@@ -602,6 +762,55 @@ def test_the_person_is_told_which_words_had_no_room(tmp_path: Path):
     compaction.view(given, Asked())
     [done] = [event.text for event in told if event.kind == "compaction_done"]
     assert done.endswith(": 1 (words_tokens)")
+
+
+THOUGHT = "Let me think about it again. " * 60
+BESIDE: dict[str, Any] = {
+    "reasoning_content": THOUGHT,
+    "reasoning_details": [{"type": "reasoning.text", "text": THOUGHT}],
+    "whatever comes next": {"deep": [THOUGHT]},
+}
+
+
+@pytest.mark.parametrize("key", BESIDE)
+def test_what_stands_under_another_key_has_a_weight_and_stays(key: str, tmp_path: Path):
+    given = openai(20)
+    for message in given:
+        if message["role"] == "assistant":
+            message[key] = BESIDE[key]
+        elif message["role"] == "tool":
+            message["content"] = "short"
+    ask = Asked()
+    view = grown(Compaction(tmp_path, SETTINGS), given, ask)
+    assert len(ask) >= 2
+    assert len(words(view)) < 14_000
+    assert all(key in message for message in view if message["role"] == "assistant")
+    assert view[-1] is given[-1]
+    assert view[-2] is given[-2]
+
+
+def test_the_pictures_of_a_request_in_ollamas_shape_stay(tmp_path: Path):
+    given = openai(9)
+    given[1]["images"] = ["AAAA", "BBBB"]
+    view = Compaction(tmp_path, SETTINGS).view(given, Asked())
+    assert is_summary({"type": "text", "text": view[1]["content"].split("\n\n")[0]})
+    assert view[1]["images"] == ["AAAA", "BBBB"]
+    assert "[image" not in view[1]["content"]
+
+
+@pytest.mark.parametrize("role", ["tool", "function"])
+def test_a_cleared_result_is_a_text_and_loses_what_stood_beside_it(
+    role: str, tmp_path: Path
+):
+    given = openai(3)
+    last = {"role": role, "tool_call_id": "t0", "name": "read", "content": "0 " * 500}
+    given[3] = {**last, "images": ["AAAA"], "status": "ok"}
+
+    def clear(now: Now) -> Step:
+        return Step(texts={"t0": "[cleared]"})
+
+    view = Compaction(tmp_path, SETTINGS, engine=clear).view(given, Asked())
+    assert view[3] == {**last, "status": "ok", "content": "[cleared]"}
 
 
 def test_pictures_in_results_have_a_weight(tmp_path: Path):
