@@ -164,6 +164,8 @@ class Record:
         path = place.known
         before = path[-1] if path else None
         is_decision = bool(step.cleared or step.compaction)
+        # Without the newest reply a list is an older one, which goes on as it did.
+        covered = max(covered, thread.newest_reply)
         shorter = _shorter(path, thread.digests, covered) if is_decision else ()
         made = Point(before, digest, step if is_decision else None, shorter)
         with self._lock:
