@@ -37,7 +37,7 @@ from agentlib import (
 from agentlib import messages as msg
 from agentlib.adapters import shapes
 from agentlib.adapters.record import Record
-from agentlib.adapters.thread import Recorded, Thread, Writer, entries
+from agentlib.adapters.thread import Recorded, Thread, Writer, entries, newest_reply
 from agentlib.api import replies
 from agentlib.api.refusals import excess
 from agentlib.compaction import breaker
@@ -168,7 +168,8 @@ class Conversations(Writer):
         self, name: str, given: list[Any], ask: Ask, base: Callable[[], str]
     ) -> list[Any]:
         listed = list(entries(given, self.ours))
-        place = self._record.place(name, [entry.digest for entry in listed])
+        digests = [entry.digest for entry in listed]
+        place = self._record.place(name, digests, newest_reply(listed))
         session = Recorded(
             session_id=place.session_id, settings=self.settings, file=place.file
         )

@@ -110,12 +110,15 @@ class Record:
         self._read: _Newest[str, bool] = _Newest()
         self._lock = threading.Lock()
 
-    def place(self, name: str, digests: Sequence[str]) -> Place:
+    def place(self, name: str, digests: Sequence[str], newest_reply: int) -> Place:
         """Find the longest beginning of a list that is known, and its file.
 
-        A list that goes on where its file ends gets this file, and so does one that
-        has other messages behind the newest reply. A fork gets a new one, with the same
+        A list that goes on where its file ends gets this file. So does one that changed
+        what stood behind the newest reply and went on with another reply: its program
+        had only added that for one request. A fork gets a new file, with the same
         session id, so the lines that both share have the same uuids.
+
+        `newest_reply`: how many messages there are up to the newest reply.
         """
         stem = _stem(name)
         with self._lock:
@@ -129,7 +132,8 @@ class Record:
             newest = {point.digest: point for point in path}.values()
             ends = [self._ends.get((stem, point)) for point in newest]
             passed = [end for end in reversed(ends) if end]
-            found = [self._changeable.get((stem, digest)) for digest in digests]
+            gone_on = digests[: max(0, newest_reply - 1)]  # a reply stands behind these
+            found = [self._changeable.get((stem, digest)) for digest in gone_on]
             changed = [end for end in reversed(found) if end]
             for end in (*passed, *changed):
                 is_known = end.end is None or end.end in path

@@ -117,6 +117,12 @@ def _undated(block: Block) -> Block:
     )
 
 
+def newest_reply(listed: Sequence[Entry]) -> int:
+    """Return the number of messages up to the newest reply, 0 without one."""
+    replies = (n for n, each in enumerate(listed, 1) if each.own["role"] == "assistant")
+    return max(replies, default=0)
+
+
 class Thread:
     """The session that a list and the known decisions make."""
 
@@ -146,6 +152,7 @@ class Thread:
         )
         """Whether replies of this list, or earlier summaries, show that a provider made
         them."""
+        self.newest_reply = newest_reply(listed)
         self.counts: list[int] = []
         """For each message of the list, the number of lines up to it. A reply's line
         may come later."""
@@ -154,7 +161,6 @@ class Thread:
         self._parts: dict[str, Any] = {}
         self._is_at_work = False
         """Whether the newest reply so far has a call."""
-        self._newest = self.newest_reply
         self._reply: list[tuple[int, list[Block]]] = []
         self._usage: Mapping[str, Any] = {}
         self._taken: set[str] = set()
@@ -210,16 +216,6 @@ class Thread:
     def digests(self) -> list[str]:
         """For each message of the list, the digest of all up to it."""
         return [entry.digest for entry in self._listed]
-
-    @property
-    def newest_reply(self) -> int:
-        """The number of messages up to the newest reply."""
-        replies = [
-            number
-            for number, entry in enumerate(self._listed, 1)
-            if entry.own["role"] == "assistant"
-        ]
-        return replies[-1] if replies else 0
 
     def covered(self, step: Step) -> int:
         """Return how many messages of the list a decision is about. Those behind them
@@ -317,7 +313,7 @@ class Thread:
         for block in results:
             self._answer(index, block)
         others = [b for b in own["content"] if b["type"] != "tool_result"]
-        is_past = self._is_at_work and index < self._newest
+        is_past = self._is_at_work and index < self.newest_reply
         spoken = [self._spoken_block(block, is_past) for block in others]
         kept = [block for block in spoken if block["text"].strip()]
         if kept or not results:

@@ -34,4 +34,4 @@ def test_an_agent_ends_as_it_would_without_us(framework: str, tmp_path: Path):
     sessions = [load(path) for path in tmp_path.glob("sessions/*.jsonl")]
     assert all(session.damage == session.skipped == [] for session in sessions)
     taken = [each for s in sessions for each in s.compactions if each.message]
-    assert len(taken) >= 2  # lists that differ at their ends alone share one
+    assert len(taken) >= 3

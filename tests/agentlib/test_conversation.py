@@ -342,6 +342,15 @@ def test_a_reply_is_never_replaced_in_the_file(tmp_path: Path):
     assert [len(tool_names(each.history)) for each in sessions] == [1, 2]
 
 
+def test_words_that_another_branch_leaves_out_stay_on_disk(tmp_path: Path):
+    compaction = Compaction(tmp_path, SETTINGS)
+    done = [*anthropic(2), {"role": "assistant", "content": "Done."}]
+    for said in ("Go on.", "Stop."):
+        compaction.view([*done, {"role": "user", "content": said}], Asked())
+    ends = [load(path).history[-1]["content"][0] for path in tmp_path.glob("*.jsonl")]
+    assert sorted(end["text"] for end in ends) == ["Go on.", "Stop."]
+
+
 def test_a_decision_at_an_earlier_point_leaves_the_later_ones_as_they_were(
     tmp_path: Path,
 ):
