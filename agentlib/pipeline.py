@@ -145,7 +145,8 @@ class Now:
 
     @property
     def may_clear(self) -> bool:
-        """Whether the settings let old results be cleared at this moment."""
+        """Whether the settings let old results be cleared at this moment. A learner's
+        file of the fourth edition asks."""
         return self.settings.enabled and _is_time(self.settings, self.idle)
 
     def is_full(self, tokens: float) -> bool:
@@ -620,11 +621,3 @@ def stacked(*layers: Layer, numbers: Mapping[str, Any] | None = None) -> Stack:
 compact = stacked(*LAYERS)
 """The course's engine. It clears old results, then compacts if the estimate is over the
 threshold or the reason says so."""
-
-
-def layers_under(engine: ContextEngine, settings: Settings) -> str:
-    """Say what an engine runs under these settings. Of a plain function nothing is
-    known but its name."""
-    if isinstance(engine, Stack):
-        return engine.layers.under(settings)
-    return f"{engine_check.name(engine)}: a plain function, which has no list of layers"

@@ -97,11 +97,14 @@ def _goes_on(answer: Answer) -> None:
 
     def ask(messages: list[Message]) -> dict[str, Any]:
         asked.append(len(messages))
-        call = call_block(len(asked), "bash", command="ls")
+        ended = "it asks again after a reply without a call; that reply ends the work."
+        require(len(asked) <= long, ended)
+        call = call_block(len(asked), path="a.py")
         text: Block = {"type": "text", "text": "Done."}
         return {"content": [call] if len(asked) < long else [text]}
 
     with TemporaryDirectory() as folder:
+        Path(folder, "a.py").touch()
         answer.function(_asked(), ask, Workspace(Path(folder)))
     wanted = f"a task of {long} requests should get {long}, not {len(asked)}"
     require(len(asked) == long, f"{wanted}; only a reply without a call ends the loop.")

@@ -34,7 +34,7 @@ def clearing_panel(
 ) -> Panel:
     """Run the task again for each position of `keep_recent` and `min_chars`.
 
-    `settings`: where the sliders start; everything else in it stays. `view`: the
+    `settings`: where the sliders start. Everything else in it stays. `view`: the
     function that clears. The axis has room for 160 turns, so that runs of different
     lengths compare.
     """

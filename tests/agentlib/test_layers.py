@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib import auto_compact, messages, micro_compact, pipeline, presets, recovery
+from agentlib import auto_compact, messages, micro_compact, presets, recovery
 from agentlib.compaction.engine_check import NoEngine
 from agentlib.estimation import new_meter
 from agentlib.messages import Message, is_summary, waiting
@@ -194,10 +194,6 @@ def test_its_own_numbers_are_the_ones_in_force():
     assert "over 100,000 tokens" in text
     now = now_of(conversation(9), replace(presets.LEARN_CLAUDE_CODE, auto=False))
     assert len(engine(now).texts) == 2
-
-
-def test_what_a_function_runs_is_not_known():
-    assert "a plain function" in pipeline.layers_under(len, presets.DEFAULT)
 
 
 def test_off_is_off():

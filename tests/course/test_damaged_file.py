@@ -258,6 +258,24 @@ def test_a_file_of_an_earlier_edition_works_and_keeps_its_compact(workbook: Path
     assert "now.unheard(view)" in (workbook / yours.FILE).read_text("utf-8")
 
 
+def test_a_file_of_an_earlier_edition_clears_when_it_may(workbook: Path, capsys: Any):
+    head, sections = my_agent.written(only=("02.2",)).split("# -- 02.2", 1)
+    part = "# -- 02.2" + sections.partition("\n# -- compact")[0]
+    clears = """
+    step = now.unchanged()
+    if now.may_clear:
+        recent, length = now.settings.keep_recent, now.settings.min_chars
+        view = clear_view(now.messages, keep_recent=recent, min_chars=length)
+        step = now.cleared(view)
+    return step
+"""
+    old = f"{head}{part}\n# -- compact What the next request sends\ndef compact(now):{clears}"
+    (workbook / yours.FILE).write_text(old, "utf-8")
+    [run] = scoreboard.yours("02").values()
+    assert "my_agent.py, line" not in capsys.readouterr().out
+    assert any(step.texts for step in run.steps)
+
+
 def test_the_terminal_says_which_line_raised(workbook: Path, capsys: Any):
     path = workbook / yours.FILE
     edit = swapped("    return with_results(", "    with_results(")

@@ -411,7 +411,7 @@ class Reading:
         return self.run.task.line in json.dumps(record.request, ensure_ascii=False)
 
     def _summaries(self) -> Iterator[Finding]:
-        """Find summaries that were paid for in vain."""
+        """Find summaries that were paid for and can't help."""
         made = [each for each in self.compactions if each.by == "summary"]
         unused = [each.request for each in made if each.put_back == "nowhere"]
         if unused:
