@@ -84,12 +84,9 @@ def test_the_hook_puts_the_persons_words_back_in_the_order_said(tmp_path: Path):
 
 
 def test_it_has_the_form_of_the_words_that_our_own_summaries_keep():
-    if not hasattr(messages, "SAID"):
-        pytest.skip("agentlib.messages has no such block yet")
-    ours: Any = messages
-    shown = ours.said_block(["Mend the shop.", "Never touch main.py!"])
+    shown = messages.said_block(["Mend the shop.", "Never touch main.py!"])
     assert shown["text"] == PUT_BACK
-    assert (keep.NOT_SAID, keep.CUT) == (ours.NOT_SAID, ours.TRIMMED)
+    assert (keep.NOT_SAID, keep.CUT) == (messages.NOT_SAID, messages.TRIMMED)
 
 
 def test_the_first_words_have_their_room_then_come_the_newest():
