@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from agentlib.api.masks import masked
+from agentlib.messages import NOT_SAID, SAID, SAID_END, SAID_LINE, TRIMMED, not_said
 from session_report import speakers
 
 __all__ = [
@@ -42,16 +43,6 @@ __all__ = [
 LIMIT = 9_000
 """The text has fewer UTF-16 units than that, as JavaScript counts characters. Claude
 Code 2.1.330 passes on 9,900 whole. Of 10,100 it passes on a preview of 2,000 bytes."""
-SAID = (
-    "[Said earlier, word for word. The summary says what of it is done; do nothing "
-    "twice.]"
-)
-"""Opens the text."""
-SAID_LINE = "[said] "
-SAID_END = "[End of what was said earlier]"
-NOT_SAID = "[... {:,} more don't fit ...]"
-_COUNT = re.compile(r"^\[\.\.\. ([\d,]+) more don't fit \.\.\.\]$", re.MULTILINE)
-CUT = "[... {} characters trimmed ...]"
 _CUTS = re.compile(r"^\[\.\.\. \d+ characters trimmed \.\.\.\]$", re.MULTILINE)
 SHORT = 200
 """Characters. Words as short as this are never cut to their two ends."""
@@ -129,7 +120,7 @@ def _fitting(text: str, room: int) -> str:
         keep = min(keep, room) * 3 // 4
         if keep < SHORT // 2:
             return ""
-        mark = CUT.format(len(ends) + gone - 2 * keep)
+        mark = TRIMMED.format(len(ends) + gone - 2 * keep)
         line = f"\n{SAID_LINE}{ends[:keep]}\n{mark}\n{ends[-keep:]}"
         if _units(line) <= room // 2:
             return line
@@ -425,10 +416,10 @@ def _told(compaction: Compaction, record: Record) -> str:
         return f"not at all: {why}"
     if _PREVIEW in text:
         return f"as a preview of about {tokens(text):,} tokens"
-    count = _COUNT.search(text)
+    count = sum(map(not_said, text.splitlines()))
     cut = len(_CUTS.findall(text))
     parts = [f"about {tokens(text):,} tokens"]
-    parts += [f"{count[1]} of your messages left out"] if count else []
+    parts += [f"{count:,} of your messages left out"] if count else []
     parts += [f"{cut} cut to both ends"] if cut else []
     return f"whole, {', '.join(parts)}"
 

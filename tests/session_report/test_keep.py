@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib import messages
+from agentlib.messages import SAID
 from session_report import keep
-from session_report.keep import LIMIT, SAID, block, lines_of, read
+from session_report.keep import LIMIT, block, lines_of, read
 from session_report.kept import EARLIER, MESSAGES, measured, pooled
 from tests.key_shapes import shapes
 from tests.packages import PYTHONPATH
@@ -86,7 +87,6 @@ def test_the_hook_puts_the_persons_words_back_in_the_order_said(tmp_path: Path):
 def test_it_has_the_form_of_the_words_that_our_own_summaries_keep():
     shown = messages.said_block(["Mend the shop.", "Never touch main.py!"])
     assert shown["text"] == PUT_BACK
-    assert (keep.NOT_SAID, keep.CUT) == (messages.NOT_SAID, messages.TRIMMED)
 
 
 def test_the_first_words_have_their_room_then_come_the_newest():
@@ -394,7 +394,7 @@ def test_it_needs_nothing_but_pythons_library():
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     loaded = {name for name in done.stdout.split() if name.partition(".")[0] in OURS}
     assert loaded == {
-        *("agentlib", "agentlib.api", "agentlib.api.masks"),
+        *("agentlib", "agentlib.api", "agentlib.api.masks", "agentlib.messages"),
         *("session_report", "session_report.keep", "session_report.speakers"),
     }
     foreign = {"zstandard", "click", "rich", "anthropic", "pydantic", "httpx2"}
