@@ -26,7 +26,7 @@ class Model(BaseChatModel):
         if SUMMARY_WANTED in messages[-1].text:
             raise RuntimeError("503 service unavailable")
         number = len(requests)
-        requests.append("503" in str([message.text for message in messages]))
+        requests.append("unavailable" in str([message.text for message in messages]))
         calls = [{"name": "read", "args": {"n": number}, "id": f"t{number}"}]
         reply = AIMessage("Done.", tool_calls=calls if number < 15 else [])
         return ChatResult(generations=[ChatGeneration(message=reply)])
