@@ -167,32 +167,37 @@ class Conversations(Writer):
     def _view(
         self, name: str, given: list[Any], ask: Ask, base: Callable[[], str]
     ) -> list[Any]:
-        listed = list(entries(given, self.ours))
+        begun = self._record.begun(name)
+        listed = list(entries(given, self.ours, begun.listed if begun else ()))
         digests = [entry.digest for entry in listed]
         place = self._record.place(name, digests, newest_reply(listed))
-        session = Recorded(
-            session_id=place.session_id, settings=self.settings, file=place.file
-        )
         known = dict[str, list[Step]]()
         for point in place.known:
             known.setdefault(point.digest, []).extend(filter(None, [point.step]))
-        thread = Thread(listed, known, session, time.time())
+        at = time.time()
+        if begun and begun.goes_on(place.session_id, listed, known):
+            thread = begun.copy(place.file, at)
+        else:
+            session = Recorded(
+                session_id=place.session_id, settings=self.settings, file=place.file
+            )
+            thread = Thread(session, at)
+        thread.read(listed, known)
+        session = thread.session
         if not session.pending:  # a call without its result is the framework's to end
             decision = self._decided(thread, ask, base)
             covered = thread.covered(decision)
             thread.take(decision)
             self._record.note(place, thread, decision, covered)
             self._say_step(decision, partial(thread.fills, base()))
+        self._record.go_on_from(name, thread.begun)
         return thread.written(session.context, self) if thread.is_changed else given
 
     def _decided(self, thread: Thread, ask: Ask, base: Callable[[], str]) -> Step:
         """Ask the engine. One that fails decides nothing."""
         session = thread.session
         bills = list[Mapping[str, Any]]()
-        system = "".join(thread.system_texts())
-        meter = estimation.new_meter(self.settings.estimator, len(base()) + len(system))
-        for sent in session.requests:
-            meter.observe(sent.context, sent.usage)
+        meter = thread.meter(base())
         rest = breaker.breaker(session.compactions, session.requests, self.settings)
         asking = self._asking(thread, ask, bills)
         now = pipeline.moment(

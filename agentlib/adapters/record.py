@@ -31,6 +31,8 @@ over it."""
 MOST = 100_000
 """Requests and conversations that are remembered. Older ones are read from the files
 again, or compacted again."""
+_BEGUN = 32
+"""Conversations whose next view costs what is new. The others are read again."""
 _NEWEST = 20
 """Files of one name that are read after a restart."""
 _MOST_CHANGED = 20
@@ -45,10 +47,14 @@ _Value = TypeVar("_Value")
 class _Newest(OrderedDict[_Key, _Value]):
     """A dict that forgets its oldest entries."""
 
+    def __init__(self, most: int = MOST) -> None:
+        super().__init__()
+        self._most = most
+
     def __setitem__(self, key: _Key, value: _Value) -> None:
         super().__setitem__(key, value)
         self.move_to_end(key)
-        while len(self) > MOST:
+        while len(self) > self._most:
             self.popitem(last=False)
 
 
@@ -107,8 +113,20 @@ class Record:
         the newest reply."""
         self._chosen: _Newest[Path, bool] = _Newest()
         """Files that are not written yet."""
+        self._begun: _Newest[str, Thread] = _Newest(_BEGUN)
         self._read: _Newest[str, bool] = _Newest()
         self._lock = threading.Lock()
+
+    def begun(self, name: str) -> Thread | None:
+        """Return what was read of a conversation's list, up to its newest reply."""
+        with self._lock:
+            return self._begun.get(name)
+
+    def go_on_from(self, name: str, begun: Thread | None) -> None:
+        """Keep what was read for the conversation's next view."""
+        if begun is not None:
+            with self._lock:
+                self._begun[name] = begun
 
     def place(self, name: str, digests: Sequence[str], newest_reply: int) -> Place:
         """Find the longest beginning of a list that is known, and its file.

@@ -185,10 +185,11 @@ def _weight(kind: str, whole: str) -> float:
 
 def written(value: object) -> str:
     """Write any value as a text that is the same for the same content."""
-    return json.dumps(value, sort_keys=True, default=_plain)
+    return json.dumps(value, sort_keys=True, default=plain)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Write what JSON has no word for."""
     if isinstance(value, bytes):
         return [len(value), sha256(value).hexdigest()]
     plain = record(value)

@@ -4,24 +4,28 @@ messages again.
 The list is read from its beginning, each time. At each point where a decision is known
 that was made when the list ended there, the decision is carried out. So whatever
 becomes of a list (a fork, an edit, another branch), the decisions of its beginning
-hold, and nothing has to be compared. A decision also holds for a list with another end,
-behind all that the decision is about. That takes about a third of a second for each
-thousand messages.
+hold. A decision also holds for a list with another end, behind all that the decision is
+about.
+
+What stands before the newest reply is read once: a list that begins as the one before it
+goes on from there, so a view costs what is new, and a look at the rest.
 """
 
+import json
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from agentlib import messages as msg
 from agentlib.adapters import shapes
 from agentlib.api import replies
-from agentlib.estimation import breakdown, estimate_text
+from agentlib.estimation import TokenMeter, breakdown, estimate_text, new_meter
 from agentlib.messages import THINKING, Block, Message, interrupted
 from agentlib.session.file import Line
 from agentlib.step import Step
@@ -35,6 +39,7 @@ _BLANK = "(no output)"
 _STAMP = re.compile(r"\d+(?:[-/:.T]\d+)+|\d{10,}")
 """A time, a date, or seconds since the epoch."""
 
+_Any = TypeVar("_Any")
 
 _PART = re.compile(
     rf"((?:{re.escape(msg.ON_THE_WAY)})?\[[^\[\]\n]+ [0-9a-f]{{16,64}}{shapes.DOT}*\])"
@@ -79,6 +84,8 @@ class Entry:
     original: Any
     digest: str
     """Of all messages up to this one, without those of the system."""
+    seal: bytes | None = None
+    """Of all that the message is, if it is a dict."""
 
     @property
     def is_system(self) -> bool:
@@ -86,10 +93,24 @@ class Entry:
         return self.own["role"] == "system"
 
 
-def entries(messages: Sequence[Any], ours: Callable[[Any], Message]) -> Iterator[Entry]:
-    """Yield the framework's messages, each in the wire's shape."""
+def entries(
+    messages: Sequence[Any],
+    ours: Callable[[Any], Message],
+    before: Sequence[Entry] = (),
+) -> Iterator[Entry]:
+    """Yield the framework's messages, each in the wire's shape.
+
+    `before`: what was made of an earlier list. As far as this one begins with the same
+    dicts, that is taken again.
+    """
     digest = ""
-    for message in messages:
+    for number, message in enumerate(messages):
+        seal = _seal(message)
+        if number < len(before) and seal and seal == before[number].seal:
+            own, digest = before[number].own, before[number].digest
+            yield Entry(own, message, digest, seal)
+            continue
+        before = ()
         own = ours(message)
         if own["role"] != "system":
             content = [own["role"], [_named(block) for block in own["content"]]]
@@ -97,7 +118,17 @@ def entries(messages: Sequence[Any], ours: Callable[[Any], Message]) -> Iterator
                 content[1] = list(map(_undated, content[1]))
             words = f"{digest}{shapes.written(content)}"
             digest = sha256(words.encode()).hexdigest()[:32]
-        yield Entry(own, message, digest)
+        yield Entry(own, message, digest, seal)
+
+
+def _seal(message: Any) -> bytes | None:
+    if not isinstance(message, dict):
+        return None
+    try:
+        words = json.dumps(message, default=shapes.plain)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return sha256(words.encode()).digest()
 
 
 def _named(block: Block) -> Block:
@@ -123,18 +154,15 @@ def newest_reply(listed: Sequence[Entry]) -> int:
     return max(replies, default=0)
 
 
+def _first(listed: Sequence[Entry]) -> Message | None:
+    return next((entry.own for entry in listed if not entry.is_system), None)
+
+
 class Thread:
     """The session that a list and the known decisions make."""
 
-    def __init__(
-        self,
-        listed: Sequence[Entry],
-        known: Mapping[str, Sequence[Step]],  # digest -> decisions, at each known end
-        session: Recorded,
-        at: float,
-    ) -> None:
+    def __init__(self, session: Recorded, at: float) -> None:
         self.session = session
-        self.digest = listed[-1].digest if listed else ""
         self.persons: frozenset[str] = frozenset()
         """Texts that the person wrote."""
         self.said: list[str] = []
@@ -144,20 +172,23 @@ class Thread:
         ended."""
         self.is_changed = False
         """Whether a decision replaced anything."""
-        bills = (
-            bill for steps in known.values() for step in steps for bill in step.usage
-        )
-        self.is_signed = any(any(bill.values()) for bill in bills) or any(
-            map(shapes.is_signed, (entry.own for entry in listed))
-        )
+        self.is_signed = False
         """Whether replies of this list, or earlier summaries, show that a provider made
         them."""
-        self.newest_reply = newest_reply(listed)
+        self.newest_reply = 0
         self.counts: list[int] = []
         """For each message of the list, the number of lines up to it. A reply's line
         may come later."""
+        self.begun: Thread | None = None
+        """The thread as it was before the newest reply. It stays as it is."""
         self._at = at
-        self._listed = listed
+        self._listed: Sequence[Entry] = ()
+        self._known: dict[str, list[Step]] = {}
+        """Digest -> decisions, at each point where the list is known to have ended."""
+        self._meter: TokenMeter | None = None
+        self._metered = 0, 0
+        """Characters of the system prompt and the tools, and requests that the meter
+        has seen."""
         self._parts: dict[str, Any] = {}
         self._is_at_work = False
         """Whether the newest reply so far has a call."""
@@ -173,8 +204,60 @@ class Thread:
         self._blocks: dict[int, list[Block]] = {}
         session.begin(session.settings, "", [], at=at)
         self.places[""] = len(session.lines)
+
+    @property
+    def listed(self) -> Sequence[Entry]:
+        """What it has read."""
+        return self._listed[: len(self.counts)]
+
+    @property
+    def digest(self) -> str:
+        """Of the list, without the messages of the system."""
+        return self._listed[-1].digest if self._listed else ""
+
+    def goes_on(
+        self, session_id: str, listed: Sequence[Entry], known: dict[str, list[Step]]
+    ) -> bool:
+        """Return whether a list begins with what was read, and the same is known of
+        that. The first message has to be the same to the second that stands in it."""
+        digests = [entry.digest for entry in self.listed]
+        inner = {*digests} - {""}
+        return (
+            self.session.session_id == session_id
+            and digests == [entry.digest for entry in listed[: len(digests)]]
+            and len(digests) < newest_reply(listed)
+            and _first(self.listed) == _first(listed)
+            and self._known == {key: known[key] for key in known if key in inner}
+        )
+
+    def copy(self, file: Path | None, at: float) -> "Thread":
+        """Make another one, which goes on in a file while this one stays."""
+        thread = _twin(self)
+        thread.begun = None
+        thread._meter = self._meter and _twin(self._meter)
+        thread.session = _twin(self.session)
+        thread.session.extras = _twin(self.session.extras)
+        thread.session.file = file
+        thread.session.used_at = at if self.session.requests else 0.0
+        thread._at = at
+        return thread
+
+    def read(self, listed: Sequence[Entry], known: dict[str, list[Step]]) -> None:
+        """Read a list from where it stands to the end."""
+        bills = (
+            bill for steps in known.values() for step in steps for bill in step.usage
+        )
+        self.is_signed = any(any(bill.values()) for bill in bills) or any(
+            map(shapes.is_signed, (entry.own for entry in listed))
+        )
+        self.newest_reply = newest_reply(listed)
+        self._listed = listed
+        settled = _settled(listed)
+        session = self.session
         held = list[Step]()  # until the calls before them are answered
-        for index, entry in enumerate(listed):
+        for index, entry in enumerate(listed[len(self.counts) :], len(self.counts)):
+            if index and index == settled and not session.pending:
+                self.begun = self.copy(session.file, self._at)
             if entry.is_system:
                 self.counts.append(len(session.lines))
                 continue
@@ -182,6 +265,7 @@ class Thread:
             self._add(index, entry.own)
             self.counts.append(len(session.lines))
             if entry.digest in known:
+                self._known[entry.digest] = known[entry.digest]
                 self._flush()
                 held += known[entry.digest]
             if held and not self._reply and not session.pending:
@@ -190,6 +274,25 @@ class Thread:
                 self.places[entry.digest] = len(session.lines)
         self._flush()
         self._take_all(held)
+
+    def meter(self, base: str) -> TokenMeter:
+        """Return a meter that has seen the bills of all requests.
+
+        `base`: the system prompt and the tools, as far as they aren't in the list.
+        """
+        chars = len(base) + sum(map(len, self.system_texts()))
+        if self.begun is not None:
+            self._meter, self._metered = (
+                _twin(self.begun.meter(base)),
+                self.begun._metered,
+            )
+        if self._meter is None or self._metered[0] != chars:
+            self._meter = new_meter(self.session.settings.estimator, chars)
+            self._metered = chars, 0
+        for sent in self.session.requests[self._metered[1] :]:
+            self._meter.observe(sent.context, sent.usage)
+        self._metered = chars, len(self.session.requests)
+        return self._meter
 
     def _take_all(self, steps: list[Step]) -> None:
         while steps:
@@ -263,6 +366,8 @@ class Thread:
         """
         systems = [n for n, entry in enumerate(self._listed) if entry.is_system]
         start = next((n for n, e in enumerate(self._listed) if not e.is_system), 0)
+        if all(n < start for n in systems):
+            return set()
         owned = list(self._owned(context))
         gone = set[int]()
         for number, (_, block) in enumerate(owned):
@@ -470,6 +575,26 @@ class Thread:
                     yield shapes.unmarked(cast(Block, part)) if is_block else part
                 elif piece.strip():
                     yield piece.strip() if piece != text else text
+
+
+def _settled(listed: Sequence[Entry]) -> int:
+    """Return how many messages stand before the newest reply and what it follows on: no
+    later one changes how these are read."""
+    number = newest_reply(listed)
+    while number and (
+        listed[number - 1].is_system or listed[number - 1].own["role"] == "assistant"
+    ):
+        number -= 1
+    return number
+
+
+def _twin(whole: _Any) -> _Any:
+    """Copy an object with its own lists, dicts and sets."""
+    twin = copy(whole)
+    for name, value in vars(whole).items():
+        if isinstance(value, (list, dict, set)):
+            setattr(twin, name, copy(cast(Any, value)))
+    return twin
 
 
 class Writer:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from hypothesis import given as for_all
+from hypothesis import strategies as st
 
 from agentlib.adapters import chat, shapes
 from agentlib.adapters.chat import Compaction
@@ -417,6 +419,68 @@ def test_whatever_becomes_of_a_list_the_agent_goes_on(
         assert (
             violation(session.history if closed else [*session.history, last]) is None
         )
+
+
+PICTURE = {"type": "image", "source": {"type": "url", "url": "http://a"}}
+CHANGES: dict[str, Callable[[Listed, int], Listed]] = {
+    "a call": lambda given, n: [*given, *anthropic(1, ids=f"c{n}-{{}}")[1:]],
+    "two calls": lambda given, n: [*given, *anthropic(2, ids=f"c{n}-{{}}")[1:]],
+    "thinking": lambda given, n: [
+        *given,
+        *anthropic(1, {"type": "thinking", "thinking": "Hm.", "signature": "s"})[1:],
+    ],
+    "words": lambda given, n: [*given, {"role": "user", "content": f"Words {n}."}],
+    "a reply": lambda given, n: [*given, {"role": "assistant", "content": f"So {n}."}],
+    "a picture": lambda given, n: [*given, {"role": "user", "content": [PICTURE]}],
+    "a note": lambda given, n: [*given, {"role": "system", "content": f"Step {n}."}],
+    "an open call": lambda given, n: [*given, anthropic(1, ids=f"o{n}-{{}}")[1]],
+    "nothing": lambda given, n: given,
+    "a fork": lambda given, n: given[: -1 - n % 3],
+    "an edit": lambda given, n: [
+        *given[: n % 5],
+        {"role": "user", "content": f"Edited {n}."},
+        *given[n % 5 + 1 :],
+    ],
+    "a mark": lambda given, n: [
+        *given[:-1],
+        {**given[-1], "cache_control": {"type": "ephemeral"}},
+    ],
+    "another time": stamped,
+    "no system": lambda given, n: [m for m in given if m["role"] != "system"],
+}
+
+
+@for_all(
+    changes=st.lists(st.sampled_from(sorted(CHANGES)), min_size=5, max_size=40),
+    micro=st.sampled_from(["off", "clear"]),
+)
+def test_a_view_that_goes_on_is_the_view_of_the_whole_list(
+    changes: list[str], micro: Any, tmp_path_factory: pytest.TempPathFactory
+):
+    class Whole(Compaction):
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            self._record.begun = lambda name: None
+
+    settings = replace(SETTINGS, micro=micro)
+    both = [
+        each(tmp_path_factory.mktemp("sessions"), settings)
+        for each in (Compaction, Whole)
+    ]
+    given = anthropic(1)
+    for number, change in enumerate(changes):
+        given = CHANGES[change](given, number) or anthropic(1)
+        views = [each.view(copy.deepcopy(given), Asked()) for each in both]
+        assert views[0] == views[1], change
+    lines = [
+        [
+            {key: line[key] for key in line if key not in ("timestamp", "crc32")}
+            for path in sorted(Path(each.folder).glob("*.jsonl"))
+            for line in map(json.loads, path.read_text().splitlines())
+        ]
+        for each in both
+    ]
+    assert lines[0] == lines[1]
 
 
 def test_replies_of_two_agents_in_turn_keep_the_compaction(tmp_path: Path):

@@ -1,5 +1,6 @@
-"""Time a turn of the pipeline, beside one of learn-claude-code, and every import. `make
-bench`. With ARGS=layers the turns alone.
+"""Time a turn of the pipeline beside one of learn-claude-code, a view of an adapter
+beside the list's own JSON, and every import. `make bench`. With ARGS=layers without the
+imports.
 
 On every turn, learn-claude-code clears results in place and weighs the whole
 conversation by `len(str(messages)) // 4`. Both sides see the same messages: over 230 of
@@ -9,6 +10,7 @@ depend on the machine.
 
 import copy
 import email
+import json
 import pkgutil
 import statistics
 import subprocess
@@ -17,8 +19,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import agentlib
+from agentlib.adapters.chat import Compaction
 from agentlib.estimation import new_meter
 from agentlib.messages import Message
 from agentlib.pipeline import Now, compact
@@ -172,6 +176,55 @@ def layers() -> bool:
     return not slow
 
 
+LENGTHS = (201, 801, 3_201)
+MOST = 7
+"""A view of a list with two new messages, in times of the list's json.dumps."""
+
+
+def views() -> bool:
+    """Print a row for each length of a list. Return whether a view that goes on costs
+    about what is wanted."""
+    heads = ("json µs", "two new µs", "times", "the first", "times")
+    print(
+        f"\n{'messages of the list':>24}"
+        + "".join(f"{h:>12}" for h in heads)
+        + "  wanted"
+    )
+    slow = list[str]()
+    for length in LENGTHS:
+        given: list[Message] = [{"role": "user", "content": "Go on."}]
+        for n in range(length // 2):
+            given += exchange(n, 100, 1_500)
+        with TemporaryDirectory() as folder:
+            view = Compaction(folder, DEFAULT).view
+            first = timed(view, given[:-40], answer)
+            sizes = range(length - 38, length + 1, 2)
+            grown = [timed(view, given[:size], answer) for size in sizes]
+        plain = statistics.median(timed(json.dumps, given) for _ in range(9))
+        ours = statistics.median(grown)
+        cells = f"{plain * 1e6:>12,.0f}{ours * 1e6:>12,.0f}{ours / plain:>12.1f}"
+        print(
+            f"{length:>24,}{cells}{first * 1e6:>12,.0f}{first / plain:>12.1f}  {MOST}"
+        )
+        if ours / plain > MOST / LEAST:
+            slow.append(f"{length:,}")
+    if slow:
+        print(f"half again above what is wanted: lists of {', '.join(slow)}")
+    return not slow
+
+
+def answer(messages: object) -> str:
+    """Answer a request for a summary."""
+    return "All was read."
+
+
+def timed(call: Callable[..., object], *given: object) -> float:
+    """Return the seconds of a call."""
+    start = time.perf_counter()
+    call(*given)
+    return time.perf_counter() - start
+
+
 def imports() -> None:
     """Print the milliseconds that a fresh process takes longer if it imports a
     module."""
@@ -207,7 +260,7 @@ def seconds(statement: str) -> float:
 
 
 if __name__ == "__main__":
-    is_quick = layers()
+    is_quick = layers() & views()
     if sys.argv[1:] != ["layers"]:
         imports()
     sys.exit(not is_quick)
