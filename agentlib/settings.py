@@ -151,9 +151,9 @@ class Settings:
     summary (Hermes)."""
 
     keep_alive: int = 0
-    """How often the last request is repeated while the agent waits, for a person or for
-    a command, each time when a tenth of `cache_ttl` is left, so that the prompt cache
-    lives on."""
+    """How often the last request is repeated in a pause, each time when a tenth of
+    `cache_ttl` is left, so that the prompt cache lives on. `windtunnel` and replays do
+    so. A program of yours calls `session.keep_alive.repeat`."""
 
     recall: bool = False
     """Whether the agent has the tool `recall`, and placeholders mention it."""

@@ -21,7 +21,6 @@ HERE = ("127.0.0.1", "::1", "localhost")
 WAITING = {
     "test_returned.py": 3,  # 20 seconds, for an answer that never ends
     "test_programs.py": 15,
-    "test_keep_alive.py": 30,
     "test_spending.py": 45,
     "test_readme.py": 60,
     "test_limits.py": 75,

@@ -26,8 +26,6 @@ from agentlib.estimation import prompt_tokens
 MILLION = 1_000_000
 PRICED_AS = "claude-opus-5-5"
 """The model at whose prices DEFAULT was chosen, and presets are compared."""
-PAYS_FROM = 20
-"""Writing to the cache costs so many times reading, at least, where repeats pay."""
 MOST_PRICE = 1_000_000
 """Most dollars per million tokens that a price of one's own can name."""
 PATIENCE = 60.0
@@ -232,23 +230,6 @@ def rates(
     facts = model_facts(model, price)
     tier = facts.get("long_prompt")
     return tier if tier and prompt_tokens > tier["above"] else facts
-
-
-def repeats_that_pay(model: str) -> int:
-    """Return how often to repeat a request so that the cache lives on: 3 times, or not
-    at all.
-
-    In real sessions three repeats save where writing to the cache costs 25 times
-    reading or more, and cost where it is 12.5 times. For a model without a price they
-    are not worth the risk.
-
-    >>> repeats_that_pay("claude-opus-5-5"), repeats_that_pay("claude-haiku-5-5")
-    (3, 0)
-    """
-    with suppress(ValueError):
-        rate = rates(model)
-        return 3 if rate["cache_write_5m"] >= PAYS_FROM * rate["cache_read"] else 0
-    return 0
 
 
 def priced(usage: Usage, model: str) -> dict[str, tuple[int, float]]:

@@ -12,10 +12,9 @@ from typing import Annotated, Any, get_type_hints
 import click
 
 from agentlib import pipeline, presets
-from agentlib.api.spending import repeats_that_pay
 from agentlib.cli.program import engine_named, started_by
 from agentlib.pipeline import ContextEngine
-from agentlib.settings import MODEL, Settings
+from agentlib.settings import Settings
 
 _FOLDER = click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path)
 _NEW_FOLDER = click.Path(file_okay=False, resolve_path=True, path_type=Path)
@@ -88,9 +87,6 @@ class Arguments:
     engine: Annotated[
         ContextEngine, function, "What compacts: MODULE or FILE:FUNCTION."
     ] = pipeline.compact
-    keep_alive: Annotated[
-        int | None, click.IntRange(0, 100), "Repeats while it waits."
-    ] = None
     live: Annotated[bool, bool, "Ask a real model, and work in the folder itself."] = (
         False
     )
@@ -117,19 +113,16 @@ class Arguments:
         beside = source.parent if here.is_relative_to(source) else here
         return self.transcripts or beside / ".transcripts"
 
-    def settings(self, own: Settings | None = None, model: str = MODEL) -> Settings:
+    def settings(self, own: Settings | None = None) -> Settings:
         """Combine preset, environment and arguments. The later one wins.
 
         A resumed session keeps its `own` settings unless an argument changes them. Then
-        neither the default preset nor the environment counts. Without an argument
-        `keep_alive` is, live, what pays at the prices of `model`. Raises ValueError if
-        the numbers don't fit.
+        neither the default preset nor the environment counts. Raises ValueError if the
+        numbers don't fit.
         """
-        pays = repeats_that_pay(model) if self.live else 0
-        alive = pays if self.keep_alive is None else self.keep_alive
         base = presets.ALL[self.preset] if self.preset else own or presets.DEFAULT
         numbers = {"context_window": self.window, "threshold": self.threshold}
-        numbers |= {"keep_recent": self.keep_recent, "keep_alive": alive}
+        numbers |= {"keep_recent": self.keep_recent}
         given = {name: number for name, number in numbers.items() if number is not None}
         scaled = base.scaled(self.window) if self.window else base
         return Settings.from_env(scaled, environ={} if base is own else None, **given)
@@ -161,7 +154,6 @@ _GIVEN_AGAIN = (
     "model",
     "price",
     "max_usd",
-    "keep_alive",
 )
 """Options that a session's file doesn't keep, so that each run names them again."""
 

@@ -7,7 +7,6 @@ import io
 import os
 import re
 import sys
-import threading
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -35,7 +34,6 @@ from agentlib.cli.working_copy import copy_folder
 from agentlib.loop import Agent, equipped, turns
 from agentlib.session.extras import note_kept
 from agentlib.session.file import SETTINGS
-from agentlib.session.keep_alive import repeat
 from agentlib.session.undo import undo
 from agentlib.settings import MODEL
 from agentlib.tools import Workspace, shell
@@ -121,11 +119,7 @@ def command(**given: Any) -> int:
     model, name one with --price 0.5,2 (50 cents in, 2 dollars out, a million tokens) or
     with MODEL_PRICE. On your own machine it is 0,0. If your server or the price list
     says how large the window is, the agent uses no larger one, unless you give
-    --window. You confirm each shell command, unless bubblewrap confines it. When the
-    agent waits, for you or for a command, --keep-alive 3 repeats the last request up to
-    three times, so that the prompt cache lives on. Left out, it is 3 where writing to
-    the cache costs 20 times reading or more, else 0. Each repeat is billed and said;
-    Ctrl-C ends them.
+    --window. You confirm each shell command, unless bubblewrap confines it.
 
     An argument wins over the environment (CLAUDE_CODE_AUTO_COMPACT_WINDOW,
     DISABLE_COMPACT, CLAUDE_AUTOCOMPACT_PCT_OVERRIDE, DISABLE_AUTO_COMPACT), and the
@@ -182,22 +176,14 @@ class Terminal:
         or OSError for wrong arguments, and LiveError if there is no key.
         """
         self.typed_options = typed_options or {}
-        # How many requests there were when Ctrl-C ended the keeping alive, and what
-        # repeats them.
-        self.left_alone = -1
-        self.repeating = threading.Thread()
         self.arguments = arguments
         own = old.settings if old else None
         self.model = arguments.model or model_id(arguments.live, env=arguments.env)
-        self.settings = arguments.settings(own, self.model)
+        self.settings = arguments.settings(own)
         click.echo(render.plain(notice(self.model, arguments)))
         if own_engine := self.typed_options.get("engine"):
             layers = whose(own_engine, arguments.engine)
             click.echo(f"[{render.plain(layers)}]")
-        if most := self.settings.keep_alive:
-            click.echo(
-                f"[up to {most} repeats keep the prompt cache alive when the agent waits]"
-            )
         live = arguments.live
         cap = arguments.cap
         env = arguments.env
@@ -206,7 +192,7 @@ class Terminal:
         )
         limit = served_window(env) or listed if live and not arguments.window else None
         if limit and limit < self.settings.context_window:
-            self.settings = replace(arguments, window=limit).settings(own, self.model)
+            self.settings = replace(arguments, window=limit).settings(own)
             click.echo(f"[window: {limit:,} tokens, all that the model has]")
 
         def warn(text: str) -> None:
@@ -268,7 +254,6 @@ class Terminal:
             confirm=asks,
             sandbox=live or boxed,
             keep=keep,
-            meanwhile=self._kept_alive,
         )
 
     def _before(self, root: Path) -> Before:
@@ -319,10 +304,8 @@ class Terminal:
         with suppress(EOFError):
             while is_person or worst != STOPPED:
                 try:
-                    with self._kept_alive(awaited=False):
-                        line = input("agent> " if is_person else "").strip()
+                    line = input("agent> " if is_person else "").strip()
                 except KeyboardInterrupt:
-                    self.left_alone = len(self.session.requests)
                     if not is_person or is_warned:
                         raise
                     is_warned = True
@@ -331,74 +314,8 @@ class Terminal:
                 is_warned = False
                 if line.lower().removeprefix("/") in ("", "q", "exit", "quit"):
                     break
-                if line != "/help":
-                    self._await_repeat()
                 worst = max(worst, self.obey(line))
         return DONE if is_person else worst
-
-    @contextmanager
-    def _kept_alive(self, *, awaited: bool = True) -> Generator[None]:
-        """Keep the prompt cache alive until the block ends. A repeat under way is
-        waited for."""
-        over = threading.Event()
-        if not self.repeating.is_alive():
-            self.repeating = threading.Thread(
-                target=self._repeat, args=(over,), daemon=True
-            )
-            self.repeating.start()
-        try:
-            yield
-        finally:
-            over.set()
-            if awaited:
-                self._await_repeat()
-
-    def _await_repeat(self) -> None:
-        """Wait for a repeat under way, because with two requests at once the cap can't
-        be held.
-
-        The first Ctrl-C only says so. The second one ends the conversation.
-        """
-        told = False
-        while self.repeating.is_alive():
-            try:
-                self.repeating.join(0.2)
-            except KeyboardInterrupt:
-                if told:
-                    raise
-                told = True
-                click.echo(
-                    "\n[your line is sent after the repeat under way; Ctrl-C again quits]"
-                )
-
-    def _repeat(self, over: threading.Event) -> None:
-        """Repeat the last request each time the cache is about to expire.
-
-        That ends with the number asked for, an error such as a cap reached, or Ctrl-C.
-        """
-        sent = self.session.requests
-        settings = self.settings
-        old = self.session.extras.repeats
-        most = settings.keep_alive if sent and self.left_alone != len(sent) else 0
-        for number in range(
-            1 + sum(each.at > sent[-1].at for each in old if sent), most + 1
-        ):
-            agent = self.agent()
-            what = f"the cache is kept alive: {number} of {most}"
-            if over.wait(
-                max(0.0, self.session.used_at + settings.repeat_after - agent.now())
-            ):
-                return
-            try:
-                usage = repeat(agent).usage
-            except Exception as error:
-                click.echo(
-                    f"[the cache is kept alive no longer: {sentence(error)}]", err=True
-                )
-                return
-            click.echo(
-                render.bill_line(what, [usage], self.model, live=self.arguments.live)
-            )
 
     def obey(self, line: str | None) -> int:
         """Carry out a command or work on a prompt, print what happens, return an exit
@@ -474,8 +391,6 @@ class Terminal:
                     yield render.plain(notice(rest, arguments))
                     if arguments.live:
                         take_price(rest, arguments.price, env=arguments.env)
-                    if rest != self.model:  # which has a cache of its own
-                        self.left_alone = len(self.session.requests)
                     self.model = rest
                 yield f"[model: {render.plain(self.model)}]"
             case "new":
@@ -503,10 +418,6 @@ class Terminal:
     def close(self) -> None:
         """Let go of the session, and print where it is, or remove a new one without a
         word."""
-        if self.repeating.is_alive():
-            click.echo(
-                "[a repeat is under way; it may be billed, and the session won't show it]"
-            )
         workspace = getattr(self, "workspace", None)  # none, if it was never entered
         if workspace and (files := render.files_written(self.session)):
             click.echo(f"[it wrote {files} in {render.plain(str(workspace.root))}]")

@@ -22,7 +22,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -157,8 +156,6 @@ class Workspace:
     refused."""
     time_limit: float = 120.0
     """Seconds for one command."""
-    meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext
-    """Entered for as long as a command, or the person who is asked about it, takes."""
     keep: Callable[[Path], None] | None = None
     """Called with each file before `write_file` or `edit_file` changes it."""
     secret: str = field(default="", repr=False)
@@ -252,10 +249,9 @@ class Workspace:
         Only a silent 1 is an answer and no failure: it is how `grep` says "nothing
         found".
         """
-        with self.meanwhile():
-            execution = shell.run(
-                self._call(command), self.root, time_limit=self.time_limit
-            )
+        execution = shell.run(
+            self._call(command), self.root, time_limit=self.time_limit
+        )
         code = execution.exit_code
         output = execution.output
         cut = execution.cut

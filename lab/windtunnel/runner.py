@@ -425,8 +425,8 @@ class _Work:
             )
 
     def _wait(self, seconds: float) -> None:
-        """Let a pause pass, and keep the prompt cache alive in it as the terminal
-        does."""
+        """Let a pause pass, and keep the prompt cache alive in it as often as the
+        settings say."""
         session = self.session
         end = self.clock.start + seconds
         for _ in range(session.settings.keep_alive if session.requests else 0):

@@ -129,7 +129,7 @@ def test_help_names_every_option_and_the_seven_tasks(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
     options: list[Any] = [p for p in command.params if isinstance(p, click.Option)]
-    assert len(options) == 16
+    assert len(options) == 15
     assert all(option.opts[0] in text for option in options)
     prompts = re.findall(
         '  ?"(.*)"\n', text.partition("seven tasks:")[2].partition("Examples:")[0]

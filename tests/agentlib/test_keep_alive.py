@@ -1,28 +1,18 @@
 """Keeping the prompt cache alive: the last request again, billed, noted, and ended in
 time."""
 
-import io
 import json
-import signal
-import sys
-import threading
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agentlib.api import requests
 from agentlib.api.spending import dollars
-from agentlib.cli.arguments import Arguments
-from agentlib.cli.main import DONE, Terminal
 from agentlib.loop import Agent
 from agentlib.presets import DEFAULT
-from agentlib.session import keep_alive
 from agentlib.session.keep_alive import repeat
-from agentlib.settings import MODEL, Settings
+from agentlib.settings import MODEL
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from offline_api import client
@@ -31,7 +21,6 @@ from offline_api.server import Headers, Reply, Server
 from session_report import bills
 from session_report.playback import replay
 from tests.loopback import served
-from tests.runs import ctrl_c
 from windtunnel.runner import Run, play
 from windtunnel.tasks.scenarios import REVIEW, Clock
 
@@ -199,209 +188,3 @@ def test_a_replay_repeats_what_the_recording_did_not() -> None:
     assert sum(len(each.repeats) for each in billed) == 1
     cleared = [sum(f.step.tokens_cleared for f in frames) for frames in (plain, alive)]
     assert cleared[1] < cleared[0]  # fewer results go where the cache is warm
-
-
-# -- in the terminal -------------------------------------------------------------------
-
-
-class Slow(io.StringIO):
-    """A keyboard at which a person thinks before each line."""
-
-    pause = 0.0
-
-    def readline(self, size: int = -1, /) -> str:
-        time.sleep(self.pause)
-        return super().readline()
-
-
-@pytest.fixture
-def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A live terminal on a provider of this machine, whose cache lives half a
-    second."""
-    with served(Server(reply)) as wire:
-        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", wire.url)
-        (tmp_path / "work").mkdir()
-        arguments = Arguments(
-            workspace=tmp_path / "work",
-            transcripts=tmp_path / "t",
-            live=True,
-            keep_alive=2,
-        )
-        opened = Terminal(arguments)
-        opened.settings = replace(opened.settings, cache_ttl=0.5)
-        opened.enter(tmp_path / "work")
-        opened.wire = wire
-        try:
-            yield opened
-        finally:
-            opened.close()
-
-
-def think(terminal: Terminal, seconds: float, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Work on a prompt, let the person think, and end the conversation."""
-    terminal.obey(LONG)
-    keys = Slow("q\n")
-    keys.pause = seconds
-    monkeypatch.setattr(sys, "stdin", keys)
-    return terminal.talk()
-
-
-def test_while_a_person_thinks_the_terminal_repeats_so_often_and_says_so(
-    terminal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert think(terminal, 0.0, monkeypatch) == DONE
-    before = len(terminal.wire.headers)
-    assert think(terminal, 1.6, monkeypatch) == DONE
-    session = load(terminal.file)
-    times = [repeat.at - session.requests[-1].at for repeat in session.extras.repeats]
-    assert times == pytest.approx([0.45, 0.9], abs=0.2)
-    assert len(terminal.wire.headers) == before + 1 + 2
-    printed = capsys.readouterr().out
-    assert "the cache is kept alive: 1 of 2; tokens sent: " in printed
-    assert "the cache is kept alive: 2 of 2; tokens sent: " in printed
-
-
-def test_a_cap_ends_it(terminal, monkeypatch, capsys) -> None:
-    terminal.client = client(True, max_usd=0.000_01)
-    think(terminal, 0.8, monkeypatch)
-    assert load(terminal.file).extras.repeats == []
-    assert "kept alive no longer: the cap of" in capsys.readouterr().err
-
-
-def test_another_model_has_no_cache_to_keep(terminal, monkeypatch) -> None:
-    think(terminal, 0.0, monkeypatch)
-    assert terminal.obey("/model claude-sonnet-5-5") == DONE
-    keys = Slow("q\n")
-    keys.pause = 0.8
-    monkeypatch.setattr(sys, "stdin", keys)
-    terminal.talk()
-    assert load(terminal.file).extras.repeats == []
-
-
-def test_ctrl_c_ends_it_until_the_next_request(terminal, monkeypatch) -> None:
-    think(terminal, 0.0, monkeypatch)
-    terminal.left_alone = len(terminal.session.requests)  # as talk() notes it
-    keys = Slow("q\n")
-    keys.pause = 0.8
-    monkeypatch.setattr(sys, "stdin", keys)
-    terminal.talk()
-    assert load(terminal.file).extras.repeats == []
-
-
-class Held(Server):
-    """A provider that answers a repeat only when it is told to."""
-
-    def __init__(self) -> None:
-        super().__init__(reply)
-        self.asked = threading.Event()
-        self.free = threading.Event()
-
-    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
-        if json.loads(raw)["max_tokens"] == 0:
-            self.asked.set()
-            self.free.wait(9)
-        return super().answer(method, path, headers, raw)
-
-
-@pytest.fixture
-def held(terminal, monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    """The terminal's provider. Each line is typed while a repeat is under way."""
-    server = terminal.wire.server = Held()
-    terminal.settings = replace(terminal.settings, cache_ttl=0.1)
-    terminal.obey(LONG)
-
-    class Typing(io.StringIO):
-        def readline(self, size: int = -1, /) -> str:
-            assert server.asked.wait(9)
-            return super().readline()
-
-    monkeypatch.setattr(sys, "stdin", Typing("Which rule holds?\nq\n"))
-    yield server
-    server.free.set()
-    terminal.repeating.join()
-
-
-def test_ctrl_c_during_a_repeat_sends_no_second_request_and_keeps_the_line(
-    terminal, held: Held, monkeypatch, capsys
-) -> None:
-    steps = list[str]()
-    send = requests.send
-    join = threading.Thread.join
-
-    def watched(*request):
-        steps.append("sent")
-        answer = send(*request)
-        steps.append("answered")
-        return answer
-
-    def interrupted(thread, timeout=None):
-        if not held.free.is_set():
-            held.free.set()
-            signal.raise_signal(signal.SIGINT)
-        join(thread, timeout)
-
-    for sender in (requests, keep_alive):
-        monkeypatch.setattr(sender, "send", watched)
-    with ctrl_c(), monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "join", interrupted)
-        terminal.talk()
-    assert "your line is sent after the repeat" in capsys.readouterr().out
-    assert steps[:4] == ["sent", "answered"] * 2
-    said = [m["content"] for m in load(terminal.file).history if m["role"] == "user"]
-    assert said == [LONG, "Which rule holds?"]
-    assert load(terminal.file).damage == []
-
-
-def test_a_second_ctrl_c_leaves(terminal, held: Held, monkeypatch) -> None:
-    def interrupted(thread, timeout=None):
-        signal.raise_signal(signal.SIGINT)
-
-    with ctrl_c(), monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "join", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            terminal.talk()
-    assert terminal.repeating.is_alive()
-
-
-def test_q_does_not_wait_for_a_repeat(
-    terminal, held: Held, monkeypatch, capsys
-) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
-    with terminal._kept_alive(awaited=False):
-        assert held.asked.wait(9)
-    assert terminal.talk() == DONE
-    terminal.close()
-    assert "a repeat is under way; it may be billed" in capsys.readouterr().out
-
-
-def test_while_a_permission_and_a_command_take_long_it_repeats_and_then_no_more(
-    terminal,
-) -> None:
-    terminal.obey(LONG)
-
-    def permitted(command: str) -> bool:
-        time.sleep(0.6)
-        return True
-
-    bench = replace(terminal.workspace, sandbox=False, confirm=permitted)
-    assert bench.run("bash", {"command": "sleep 0.6; echo done"}) == "done"
-    session = load(terminal.file)
-    sent = len(terminal.wire.headers)
-    times = [repeat.at - session.requests[-1].at for repeat in session.extras.repeats]
-    assert times == pytest.approx([0.45, 0.9], abs=0.2)
-    time.sleep(0.6)
-    assert len(terminal.wire.headers) == sent
-
-
-def test_an_argument_starts_it_or_live_a_price_at_which_it_pays() -> None:
-    live = Arguments(live=True)
-    recorded = Settings(keep_alive=5)
-    assert live.settings(recorded, "claude-opus-5-5").keep_alive == 3
-    assert live.settings(recorded, "claude-haiku-5-5").keep_alive == 0
-    assert live.settings(recorded, "no-such-model").keep_alive == 0
-    off = Arguments(live=True, keep_alive=0)
-    assert off.settings(recorded, "claude-opus-5-5").keep_alive == 0
-    assert Arguments().settings(recorded).keep_alive == 0
-    assert Arguments(keep_alive=3).settings(recorded).keep_alive == 3
-    assert Arguments(preset="default").settings().keep_alive == 0
