@@ -11,7 +11,9 @@ from agentlib.tools import ToolError, Workspace
 from agentlib.tools.shell import confines
 
 if not confines():
-    pytest.skip("needs a bubblewrap that may make namespaces", allow_module_level=True)
+    pytest.skip(
+        "install bubblewrap, and let it make namespaces", allow_module_level=True
+    )
 
 
 def failure(workspace: Workspace, command: str) -> str:

@@ -33,7 +33,9 @@ from windtunnel.programs.verdict import Reading
 
 FAKE = Path(__file__).with_name("data") / "fake_agent.py"
 WINDOW = 8_000
-NO_WALL = pytest.mark.skipif(not confines(), reason="no bubblewrap")
+NO_WALL = pytest.mark.skipif(
+    not confines(), reason="install bubblewrap, and let it make namespaces"
+)
 WALLS = [False, pytest.param(True, marks=NO_WALL)]
 
 
