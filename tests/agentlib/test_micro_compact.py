@@ -109,6 +109,14 @@ def test_results_of_min_chars_or_fewer_stay():
     assert left(messages, keep_recent=0, min_chars=0) == {"newest"}
 
 
+@pytest.mark.parametrize("recall", [False, True])
+def test_no_placeholder_is_longer_than_what_it_replaces(recall):
+    for size in range(1, 80):
+        messages = answered_by(result("a", "x" * size))
+        numbers = {"keep_recent": 0, "min_chars": 0, "recall": recall}
+        assert len(contents(micro_compact(messages, **numbers))["a"]) <= size
+
+
 def test_results_of_kept_tools_stay_and_count_as_recent():
     messages = answered_by(result("a", prose(500)))
     assert left(messages, keep_recent=1, keep_tools=("read_file",)) == {"a", "newest"}

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tracemalloc
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -262,6 +263,19 @@ def test_a_settings_line_opens_the_file_and_each_resume(tmp_path, workspace):
         10,
     ]
     assert load(session.path).settings == SMALL
+
+
+def test_under_new_settings_nothing_is_settled(tmp_path):
+    session = Session(session_id="s")
+    session.begin(SMALL, "", [], at=0)
+    session.say("Go.", at=1)
+    session.reply(
+        {"role": "assistant", "content": "Yes.", "usage": {}}, at=2, settled=1
+    )
+    session.begin(SMALL, "Be brief.", [], at=3)
+    assert session.settled == 1
+    session.begin(replace(SMALL, keep_recent=1), "", [], at=4)
+    assert session.settled == 0
 
 
 def test_snapshots_never_share_a_name_and_never_overwrite(tmp_path):

@@ -43,7 +43,8 @@ class Fault:
 
     file: str
     hurts: str
-    """money, cap, keys, history, layers, rules or report."""
+    """money, cap, keys, history, layers, loop, tools, rules, report, guests, judge or
+    lessons."""
     what: str
     old: str
     """The text in its place. It stands once in the file."""

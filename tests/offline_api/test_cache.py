@@ -78,6 +78,14 @@ def test_an_entry_dies_five_minutes_after_its_last_use():
     assert one.bill(HUNDRED[:3], [2], now=598 + SHORT) == Bill(0, 300, 0)
 
 
+def test_an_entry_that_a_look_back_reads_lives_on():
+    one = cache()
+    one.bill(HUNDRED[:2], [1], now=0)
+    for at, name in ((299, "b"), (598, "c")):
+        longer = [*HUNDRED[:2], Part(name, 100)]
+        assert one.bill(longer, [2], now=at) == Bill(200, 100, 0)
+
+
 def test_an_hour_costs_more_and_is_told_apart():
     one = cache()
     assert one.bill(HUNDRED[:4], {1: LONG, 3: SHORT}, now=0) == Bill(
