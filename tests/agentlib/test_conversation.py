@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from agentlib.adapters import chat, shapes
 from agentlib.adapters.chat import Compaction
+from agentlib.adapters.thread import Recorded, Thread, entries
 from agentlib.compaction.engine_check import NoEngine
 from agentlib.messages import Block, blocks, is_summary, of_type, tool_names
 from agentlib.pipeline import ContextEngine, Now
@@ -483,6 +484,39 @@ def test_a_view_that_goes_on_is_the_view_of_the_whole_list(
     assert lines[0] == lines[1]
 
 
+def test_what_became_known_of_a_beginning_is_not_passed_over(tmp_path: Path):
+    ours = Compaction(tmp_path, SETTINGS).ours
+    listed = list(entries(anthropic(3), ours))
+    thread = Thread(Recorded(session_id="s", settings=SETTINGS), 0.0)
+    thread.read(listed, {})
+    begun = thread.begun
+    assert begun
+    longer = list(entries(anthropic(4), ours))
+    first, last = listed[0].digest, longer[-1].digest
+    assert begun.goes_on("s", longer, {last: [Step()]})
+    assert not begun.goes_on("s", longer, {first: [Step()]})
+    assert not begun.goes_on("another", longer, {})
+    assert not begun.goes_on("s", listed[:3], {})
+
+
+def test_what_another_process_wrote_in_the_meantime_stays(tmp_path: Path):
+    given = anthropic(9)
+    compaction = Compaction(tmp_path, SETTINGS)
+    compaction.view(given[:3], Asked())
+    (path,) = tmp_path.glob("*.jsonl")
+    fork = [*given[:3], {"role": "assistant", "content": "Half way."}]
+
+    def ask(messages: Listed) -> str:
+        said = {"role": "user", "content": "Stop."}
+        Compaction(tmp_path, SETTINGS).view([*fork, said], Asked())
+        return SUMMARY
+
+    assert SUMMARY in words(compaction.view(given, ask))
+    assert load(path).history[-1]["content"][0]["text"] == "Stop."
+    assert SUMMARY in words(compaction.view([*given, *anthropic(1)[1:]], Asked()))
+    assert load(path).history[-1]["content"][0]["text"] == "Stop."
+
+
 def test_replies_of_two_agents_in_turn_keep_the_compaction(tmp_path: Path):
     compaction = Compaction(tmp_path, SETTINGS)
     ask = Asked()
@@ -684,6 +718,9 @@ def test_a_failure_of_ours_leaves_the_agent_and_is_logged(
             compaction = Compaction(tmp_path, SETTINGS, each, deaf)
             assert compaction.view(given, Asked()) == given
     assert "in the engine" in caplog.text
+    odd: list[Any] = [*given, object()]
+    assert compaction.view(odd, Asked()) == odd
+    assert "the whole list is sent" in caplog.text
 
 
 def test_wrong_arguments_raise_when_it_is_made(tmp_path: Path):

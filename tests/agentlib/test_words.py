@@ -128,6 +128,7 @@ def test_a_long_text_keeps_both_ends_with_a_mark_that_counts():
     assert {*head} == {"a"}
     assert {*tail} == {"b"}
     assert mark == f"[... {6_000 - len(head) - len(tail)} characters trimmed ...]"
+    assert 100 < estimate_text(first, "user") <= 200  # half of the room
 
 
 def test_a_text_that_fits_stays_whole_however_long_it_is():

@@ -272,7 +272,11 @@ def test_the_focus_is_the_persons_last_words_unless_they_gave_one():
     asked = []
     step("own_focus", conversation(12), FULL, asked=asked)
     step("own_focus", conversation(12), FULL, asked=asked, focus="rules")
-    assert [focus for _, focus in asked] == ["Read every file.", "rules"]
+    long = [user("word " * 400), *conversation(12)[1:]]
+    step("own_focus", long, FULL, asked=asked)
+    *focuses, last = [focus for _, focus in asked]
+    assert focuses == ["Read every file.", "rules"]
+    assert len(last) == 700
 
 
 def test_only_another_language_is_asked_for():
