@@ -142,8 +142,9 @@ def test_after_a_bill_the_estimate_is_the_bill(history, bills):
 @pytest.mark.parametrize("estimator", ["chars", "blocks"])
 def test_without_an_anchor_nothing_is_billed(estimator):
     found = new_meter(estimator)
-    found.observe(conversation(3), {"input_tokens": 9_000})
-    assert found.billed(conversation(3)) == (0, 0)
+    history = conversation(3)
+    found.observe(history, {"input_tokens": 9_000})
+    assert found.billed(history) == (0, 0)
 
 
 @given(histories(min_size=1))

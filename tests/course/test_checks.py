@@ -9,8 +9,9 @@ import pytest
 
 import course as lessons
 from course import checking, checks
-from course.checking import EXERCISES, Answer, exercise
+from course.checking import EXERCISES, Answer, Wrong, exercise, same_value
 from course.checks import find, micro_compact, the_wall
+from course.file_at_work import engine_before
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +79,36 @@ def test_every_check_is_imported_without_what_draws_and_one_passes_so(tmp_path: 
         check=False,
     )
     assert done.stdout.split() == [str(len(EXERCISES)), "True"], done.stderr
+
+
+def test_a_function_that_edits_what_it_is_given_is_wrong():
+    def sorts(numbers: list[int]) -> list[int]:
+        numbers.sort()
+        return numbers
+
+    with pytest.raises(Wrong, match="it edited what it was given"):
+        Answer(sorts).call([2, 1])
+    assert Answer(sorted).call([2, 1]) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("right", "given", "same"),
+    [
+        (100, 100.0, True),
+        (100, 101, False),
+        (0.5, 0.5 + 1e-08, True),
+        (0.5, 0.501, False),
+        (True, [1], True),
+        ([1, 2], (1, 2), True),
+    ],
+)
+def test_which_values_are_the_same(right: object, given: object, same: bool):
+    assert same_value(right, given) == same
+
+
+def test_a_part_that_is_not_there_is_named():
+    mine = {"02.2": find("02.2").finished}
+    _, says = engine_before("04", mine)
+    assert "yours: 02.2 clear_view" in says.lower()
+    assert "not in it yet" in says
+    assert "course's" in engine_before("04", {})[1]
