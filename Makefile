@@ -19,7 +19,7 @@ export PYTHONUTF8 = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab test test-notebooks test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-report bench-faults compare sweeps stress mutants handout returned progress reset clean
+.PHONY: help setup lab test test-notebooks test-solved test-browser test-adapters test-local browser lint format notebooks html address lock prices programs bench bench-report bench-faults compare sweeps stress mutants real handout returned progress reset clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1|/p' Makefile | awk -F'|' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -101,6 +101,10 @@ lock: $(STAMP) #- write requirements.lock from pyproject.toml (ARGS="--upgrade" 
 
 programs: $(STAMP) #- agents of others, installed in build/programs, in the wind tunnel; 30 minutes (NAME=pi: one of them)
 	@$(PY) -m tools.programs $(NAME)
+
+real: $(STAMP) ## the lessons' runs with a real model; it costs money, and asks first (ARGS="--max-usd 2 --only hour")
+	@echo "A real model does the lessons' runs. You are asked before anything is sent."
+	@$(PY) -m tools.real $(ARGS)
 
 bench: $(STAMP) ## time the layers, beside the code they were learned from, and every import
 	@$(PY) tests/benchmarks/bench.py $(ARGS)

@@ -162,6 +162,7 @@ def live_client(
     model: str | None = None,
     price: str | None = None,
     max_usd: float | None = None,
+    cap: Cap | None = None,
     say: Callable[[str], object] = _log.warning,
     warn: Callable[[str], object] = _log.warning,
 ) -> "anthropic.Anthropic":
@@ -178,11 +179,15 @@ def live_client(
 
     `say` gets the address, if it is not Anthropic's, and the price before anything is
     sent. After the request that reached `max_usd` the next one raises
-    spending.CapReached. If the API is overloaded, a request is tried for one to three
+    spending.CapReached. `cap` is one of your own in its place, which says what is spent,
+    and may have spent some before. If the API is overloaded, a request is tried for one to three
     minutes, and `warn` gets a line before each wait. Raises LiveError if there is no
     key, a wrong key or no network.
     """
-    cap = None if max_usd is None else Cap(max_usd)
+    if cap:
+        max_usd = cap.max_usd
+    elif max_usd is not None:
+        cap = Cap(max_usd)
     api = _guarded(_source(env), cap, warn)
     model = model or model_id(live=True, env=env)
     take_price(model, price, env=env)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, get_args
 
 from agentlib import pipeline
 from agentlib.auto_compact import Summarize, SummaryFailed, summary_message
@@ -34,6 +34,9 @@ from agentlib.transcripts import Session
 from offline_api import violation
 from offline_api.server import Model
 from session_report.frames import Shown
+
+if TYPE_CHECKING:
+    import anthropic
 
 Ask = Callable[[list[Message]], dict[str, Any]]
 """(messages) -> the model's reply to them: `content`, `stop_reason`, `usage`."""
@@ -211,6 +214,7 @@ class Parts(LearnersParts, total=False):
     focus: str
     hooks: Hooks
     model: Model
+    api: "tuple[anthropic.Anthropic, str]"
     stop: Callable[[Session], str]
     max_turns: int | tuple[int, ...]
     shell: bool

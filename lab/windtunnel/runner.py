@@ -258,6 +258,8 @@ def play(
                       ValueError if the task has no such turn
     hooks             as in `loop.run`
     model             answers in place of the offline model. A KeyboardInterrupt of it ends the run
+    api               an open client and the id of its model, in place of `live`. Commands run
+                      as they do live
     stop              (session) -> why to stop after this turn, or ""
     shell             False: the agent has no bash, and lists files with `glob`. A web page has
                       no processes
@@ -330,14 +332,17 @@ def _played(
     clock = Clock()
     model = parts.get("model")
     window = settings.context_window
-    llm = client(
-        live,
-        window=window,
-        max_usd=max_usd,
-        faults=faults,
-        clock=clock,
-        habits=habits,
-        model=model,
+    llm, name_of_model = parts.get("api") or (
+        client(
+            live,
+            window=window,
+            max_usd=max_usd,
+            faults=faults,
+            clock=clock,
+            habits=habits,
+            model=model,
+        ),
+        model_id(live),
     )
     if has_own_summary(parts):  # the learner's own has no breaker
         settings = replace(settings, summary_retries=0, breaker_failures=0)
@@ -351,11 +356,11 @@ def _played(
         run = Run(settings=settings, session=session)
         bench = ToolBench(
             folder,
-            sandbox=live,
+            sandbox=live or "api" in parts,
             added=tuple(parts.get("tools", ())),
             shell=parts.get("shell", True),
         )
-        work = _Work(run, llm, model_id(live), session, bench, clock, parts)
+        work = _Work(run, llm, name_of_model, session, bench, clock, parts)
         try:
             work.through(task)
         except KeyboardInterrupt:
@@ -410,7 +415,7 @@ class _Work:
                 else:
                     self._by_agent(prompt, self._most(number))
         except (anthropic.APIError, agent_loop.RequestTooLarge) as error:
-            self.run.refused = _words(error)
+            self.run.refused = words_of(error)
             self.run.ended = (
                 f"{getattr(error, 'status_code', '')} {self.run.refused}".strip()
             )
@@ -552,7 +557,7 @@ class _Work:
         return round(self.clock(), 3)
 
 
-def _words(error: Exception) -> str:
+def words_of(error: Exception) -> str:
     """The API's own words in an error of the SDK."""
     body: Any = getattr(error, "body", None)
     try:
