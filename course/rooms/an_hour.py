@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 
 from agentlib.pipeline import ContextEngine
+from course import real_model
 from course.figures import charts
 from course.page import run_sentence
 from course.panels.panel import Panel, knobs
@@ -42,7 +43,11 @@ def agent_panel(engine: ContextEngine) -> Panel:
 
 
 def rows(runs: Mapping[str, Run]) -> Table:
-    """Lay runs out, a row for each, with a mark at the last."""
+    """Lay runs out, a row for each, with a mark at the last, and a real model's runs
+    below if there are any."""
     frame = {name: measures(run) for name, run in runs.items()}
     last = list(runs)[-1]
-    return as_table(frame, units=units(runs[last]), mark=[last])
+    real, sentence = real_model.hour(runs)
+    return as_table(
+        frame | real, units=units(runs[last]), mark=[last], caption=sentence
+    )

@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from agentlib.api.spending import PRICED_AS
 from agentlib.messages import Message, kinds_of, of_type
 from agentlib.settings import Settings
+from course import real_model
 from course.page import survived
 from course.panels.panel import Panel, knobs, slider
 from session_report.style import LOOKS, NAMES, RED, Chart, cut
@@ -115,6 +116,11 @@ def without_shared(old: str, new: str, but: str) -> tuple[str, str, int]:
         "\n".join(n for n in text if n not in shared) for text in (olds, news)
     )
     return before, after, len(shared)
+
+
+def show_real_runs() -> None:
+    """Show ten generated tasks with a real model, if there are any."""
+    real_model.show("report", "rule")
 
 
 def compaction_panel(

@@ -9,6 +9,7 @@ from agentlib.auto_compact import summary_text
 from agentlib.estimation import estimate_tokens
 from agentlib.messages import Block, blocks, said_in
 from agentlib.presets import DEFAULT
+from course import real_model
 from course.checks.what_survives import gate, pin, said
 from course.page import print_lines
 from course.panels.survives import shares
@@ -93,6 +94,11 @@ def words_stay() -> dict[str, dict[str, str]]:
             "question kept": ", ".join(f"{20 * share:.0f}" for share in asked),
         }
     return rows
+
+
+def show_real_runs() -> None:
+    """Show ten generated tasks with a real model, if there are any."""
+    real_model.show("rule", "facts")
 
 
 def print_block(run: Run) -> None:
