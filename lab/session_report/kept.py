@@ -42,10 +42,11 @@ from agentlib.messages import PUT_BACK, Message, blocks, result_text, said_in
 from agentlib.session.file import CompactionRecord
 from agentlib.transcripts import Session
 from session_report import load
-from session_report.gathered import Recorded
+from session_report.formats import Source
 from session_report.keep import normal, stands_whole
 from session_report.need import named_blocks
 from session_report.one import Row
+from session_report.recorded import Recorded
 from session_report.speakers import typed
 from session_report.tools import files_of, kind_of
 
@@ -217,8 +218,8 @@ class _Measured:
         }
 
 
-def measured(path: Path) -> list[Compacted]:
-    """Measure the compactions of a file. Raises what `load` raises."""
+def measured(path: Path | Source) -> list[Compacted]:
+    """Measure the compactions of a session. Raises what `load` raises."""
     return compacted(load(path))
 
 

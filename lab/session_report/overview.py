@@ -23,10 +23,8 @@ from pandas import DataFrame
 from agentlib.api.spending import own_prices
 from agentlib.session.file import defer_ctrl_c
 from agentlib.transcripts import Session
-from session_report import FORMATS, PROJECTS, files, kept, load
-from session_report.formats import About
-from session_report.formats.claude_code import kind_of, project_of
-from session_report.gathered import Recorded
+from session_report import FORMATS, PROJECTS, kept, load
+from session_report.formats import About, Source, folder_of
 from session_report.one import (
     NOT_COUNTED,
     Row,
@@ -36,7 +34,8 @@ from session_report.one import (
     responses,
     window,
 )
-from session_report.reading import inside
+from session_report.reading import inside, only, sources
+from session_report.recorded import Recorded
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -192,22 +191,23 @@ def _follow(parent: int) -> None:
 
 
 def summarise(
-    path: Path, session: Session | None = None, prices: Prices = ()
+    path: Path | Source, session: Session | None = None, prices: Prices = ()
 ) -> dict[str, DataFrame]:
-    """Add up one file: the tables of `overview`, without its texts. Raises what `load`
-    raises.
+    """Add up one session: the tables of `overview`, without its texts. Raises what
+    `load` raises.
 
     `session`: what is in the file, if it is loaded already. `prices`: models with
     prices of one's own.
     """
-    session = session or load(path)
+    source = only(path)
+    session = session or load(source)
     parts = [session, *(session.asides if isinstance(session, Recorded) else [])]
     parts = [part for part in parts if part.requests]
     if not parts:
         raise ValueError("it has no response")
     with own_prices(prices):
         tables = [
-            _tables(path, number, part, part is session)
+            _tables(source, number, part, part is session)
             for number, part in enumerate(parts)
         ]
     return {
@@ -217,7 +217,7 @@ def summarise(
 
 
 def _tables(
-    path: Path, number: int, session: Session, is_whole: bool
+    source: Source, number: int, session: Session, is_whole: bool
 ) -> dict[str, DataFrame]:
     """Make the tables of one conversation in a file."""
     about = session.about if isinstance(session, Recorded) else About()
@@ -225,7 +225,7 @@ def _tables(
     spent = list[Row]()
     notes = list[Row]()
     for row in every:
-        name = {"response": f"{path}#{number}/{row['turn']}"}
+        name = {"response": f"{source}#{number}/{row['turn']}"}
         notes += [{**name, "what": what, "number": n} for what, n in _notes(row)]
         spent += [{**row, **name, **place} for place in _places(row)]
     for row in spent:
@@ -250,12 +250,12 @@ def _tables(
         "stated": [{"dollars": about.stated}] if about.stated else [],
     }
     names = {
-        "session": f"{path.stem}#{number}" if number else path.stem,
-        "project": about.project or project_of(path),
-        "kind": about.kind or kind_of(path),
+        "session": f"{source.name}#{number}" if number else source.name,
+        "project": about.project or folder_of(source.path),
+        "kind": about.kind or "session",
         "program": program_of(session),
-        "path": str(path),
-        "conversation": f"{path}#{number}",
+        "path": str(source),
+        "conversation": f"{source}#{number}",
         "thread": about.thread,
         "parent": about.parent,
     }
@@ -312,7 +312,7 @@ def _notes(row: Row) -> list[tuple[str, int]]:
 
 
 def overview(
-    paths: Iterable[Path | str] = (PROJECTS,),
+    paths: Iterable[Path | str | Source] = (PROJECTS,),
     *,
     session: Session | None = None,
     prices: Prices = (),
@@ -346,12 +346,12 @@ def overview(
     """
     call = partial(summarise, session=session, prices=tuple(prices))
     paths = [*paths]
-    every = files(paths)
+    every = sources(paths)
     found, failed = each(call, every, **options)
-    failed = {path: reason for path, reason in failed.items() if not _is_note(path)}
+    failed = {each: why for each, why in failed.items() if not _is_note(each.path)}
     if not found:
-        reasons = [f"{path}: {reason}" for path, reason in failed.items()]
-        reasons = reasons or [what_is_there(Path(path)) for path in paths]
+        reasons = [f"{source}: {reason}" for source, reason in failed.items()]
+        reasons = reasons or [what_is_there(Path(str(path))) for path in paths]
         text = "\n".join(["no session could be read", *reasons[:9]])
         raise ValueError(plain_text(text))
     names = next(iter(found.values()))
@@ -426,11 +426,11 @@ def short_names(projects: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _gone(named: DataFrame, spent: DataFrame, paths: Iterable[Path]) -> int:
+def _gone(named: DataFrame, spent: DataFrame, every: Iterable[Source]) -> int:
     """Count the tokens of the sub-agents that sessions name and that have no file."""
     if named.empty:
         return 0
-    there = {path.stem.removeprefix("agent-") for path in paths} | {*spent["thread"]}
+    there = {each.name.removeprefix("agent-") for each in every} | {*spent["thread"]}
     gone = named[~named["agent"].isin(there)].drop_duplicates("agent")
     return int(gone["tokens"].sum())
 

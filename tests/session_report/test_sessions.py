@@ -22,8 +22,8 @@ from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from offline_api import violation
 from session_report import MISSING
-from session_report.gathered import Recorded
 from session_report.playback import replay
+from session_report.recorded import Recorded
 from session_report.tools import files_of, kind_of
 from tests.real_sessions import FILES
 from tests.strategies import result, text, use
