@@ -8,7 +8,7 @@ quoted.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -98,19 +98,29 @@ def lost_quotes(
 
     `since`: the first turn that is asked for. Before it no quotes are looked for.
     """
-    numbers, table = _quotes(session, len(session.requests), since)
+    index, table = _quotes(session, len(session.requests), since)
     outputs = table[turn - 1]
     if not outputs:
         return []
-    held = dict(each for message in context for each in named_blocks(message))
-    known = {numbers[key] for key in held.keys() & numbers.keys()}
-    # A summary, what is left of a cut result, or what was put back may have the text
-    # too.
-    others = [said(block) for key, block in held.items() if key not in numbers]
+    held = set(map(id, context))
+    # What stands in the context as it was said is known by its messages. The rest may
+    # have a part of it: a summary, what is left of a cut result, or what was put back.
+    changed = dict(
+        each
+        for message in context
+        if id(message) not in index.messages
+        for each in named_blocks(message)
+    )
+    known = {index.numbers[key] for key in changed.keys() & index.numbers.keys()}
+    others = [said(block) for key, block in changed.items() if key not in index.numbers]
     texts = [*others, *(_unquoted(text) for text in others if "\n> " in text)]
 
     def is_lost(quote: Quote) -> bool:
-        return known.isdisjoint(quote.texts) and not any(quote.text in t for t in texts)
+        return (
+            known.isdisjoint(quote.texts)
+            and all(held.isdisjoint(index.holders[n]) for n in quote.texts)
+            and not any(quote.text in text for text in texts)
+        )
 
     lost = ([quote for quote in quotes if is_lost(quote)] for quotes in outputs)
     return [quotes for quotes in lost if quotes]
@@ -150,9 +160,8 @@ def said(block: Block) -> str:
 @lru_cache(maxsize=8)
 def _quotes(
     session: Session, requests: int, since: int
-) -> tuple[Mapping[int, int], list[list[list[Quote]]]]:
-    """Return the number of each block's text by the block's id, and each reply's quotes
-    by output.
+) -> tuple["_Index", list[list[list[Quote]]]]:
+    """Return the texts of a session, and each reply's quotes by output.
 
     `requests`: how many there are, because the session may still grow. Turns before
     `since` get none.
@@ -167,7 +176,7 @@ def _quotes(
         replied = blocks(request.reply) if turn >= since else []
         outputs = (index.quotes(block) for block in replied)
         table.append([quotes for quotes in outputs if quotes])
-    return index.numbers, table
+    return index, table
 
 
 class _Index:
@@ -175,32 +184,50 @@ class _Index:
     once."""
 
     def __init__(self) -> None:
-        self.numbers: dict[int, int] = {}  # block id -> number of its text
-        self._texts: dict[str, int] = {}  # text -> its number
-        self._newest: list[
-            tuple[str, int, int]
-        ] = []  # by number: text, newest block id, tokens
-        self._first: dict[str, int] = {}  # piece -> its first place
-        self._others: dict[str, list[int]] = {}  # piece -> its later places
-        self._order: dict[int, int] = {}  # number -> when it was said last
+        self.numbers = dict[int, int]()
+        """By the id of a block, the number of its text."""
+        self.messages = set[int]()
+        """The ids of the messages whose blocks are known."""
+        self.holders = list[list[int]]()
+        """By the number of a text, the ids of the messages that have it."""
+        self._texts = dict[str, int]()
+        """By a text, its number."""
+        self._newest = list[tuple[str, int, str, Block]]()
+        """By its number a text, with its newest block: id, role, and the block."""
+        self._first = dict[str, int]()
+        """By a piece, its first place."""
+        self._others = dict[str, list[int]]()
+        """By a piece, its later places."""
+        self._order = dict[int, int]()
+        """By the number of a text, when it was said last."""
 
     def add(self, message: Message) -> None:
         """Take the blocks of a message as sources."""
+        self.messages.add(id(message))
         for key, block in named_blocks(message):
             text = said(block)
-            alone: Message = {"role": message["role"], "content": [block]}
-            newest = text, key, round(message_tokens(alone))
+            newest = text, key, message["role"], block
             number = self._texts.setdefault(text, len(self._texts))
             if number == len(self._newest):
                 self._newest.append(newest)
-                start = number * _ROOM
-                for at in range(0, len(text) - _PIECE + 1, _PIECE):
-                    piece = text[at : at + _PIECE]
-                    place = start + at
-                    if self._first.setdefault(piece, place) != place:
-                        self._others.setdefault(piece, []).append(place)
-            self._newest[number], self.numbers[key] = newest, number
+                self.holders.append([])
+                self._add_pieces(text, number * _ROOM)
+            self._newest[number] = newest
+            self.numbers[key] = number
+            self.holders[number].append(id(message))
             self._order[number] = len(self.numbers)
+
+    def _add_pieces(self, text: str, start: int) -> None:
+        """Note the place of each piece. Most are new, and those are noted at once."""
+        places = range(start, start + len(text) - _PIECE + 1, _PIECE)
+        pieces = [text[at - start : at - start + _PIECE] for at in places]
+        new = dict(zip(pieces, places, strict=True))
+        if len(new) == len(pieces) and self._first.keys().isdisjoint(new):
+            self._first.update(new)
+            return
+        for piece, place in zip(pieces, places, strict=True):
+            if self._first.setdefault(piece, place) != place:
+                self._others.setdefault(piece, []).append(place)
 
     def _places(self, piece: str) -> Iterator[tuple[int, int]]:
         """Yield the text's number and the offset of each place of a piece, in their
@@ -241,7 +268,9 @@ class _Index:
             for number, begin in self._places(quoted[at : at + _PIECE])
             if begin >= at and self._newest[number][0].startswith(quoted, begin - at)
         }
-        _, source, tokens = self._newest[max(numbers, key=self._order.__getitem__)]
+        newest = max(numbers, key=self._order.__getitem__)
+        _, source, role, block = self._newest[newest]
+        tokens = round(message_tokens({"role": role, "content": [block]}))
         return Quote(quoted, source, tokens, frozenset(numbers))
 
     def _longest(self, text: str, start: int, at: int) -> tuple[int, int] | None:

@@ -23,15 +23,23 @@ from agentlib.auto_compact import summary_text
 from agentlib.estimation import estimate_text, message_tokens, prompt_tokens
 from agentlib.messages import (
     PUT_BACK,
+    Message,
     blocks,
     of_type,
     result_text,
 )
-from agentlib.session.file import Request
+from agentlib.session.file import Prefix, Request
 from agentlib.settings import MODEL
 from agentlib.transcripts import Session
 from session_report.bills import lifetime
-from session_report.need import Row, calls_of, lost_quotes, named_blocks, what_of
+from session_report.need import (
+    Quote,
+    Row,
+    calls_of,
+    lost_quotes,
+    named_blocks,
+    what_of,
+)
 from session_report.tools import files_of, kind_of
 from session_report.weights import Weights
 
@@ -254,22 +262,37 @@ def window(session: Session) -> list[Row]:
     first = next(
         (c.seen for c in session.compactions if c.message), len(session.history)
     )
-    contexts = [request.context for request in session.requests if request.seen < first]
-    sent = Counter(id(message) for context in contexts for message in context)
-    rows: list[Row] = [
-        {"what": BASE, "tool": "", "tokens": weights.base * len(contexts)}
-    ]
-    for message in {id(m): m for context in contexts for m in context}.values():
+    sent = [request.sent for request in session.requests if request.seen < first]
+    rows: list[Row] = [{"what": BASE, "tool": "", "tokens": weights.base * len(sent)}]
+    for message, times in _sent(sent):
         parts = [
             (b, message_tokens({**message, "content": [b]})) for b in blocks(message)
         ]
-        tokens = sent[id(message)] * weights.of(message).tokens
+        tokens = times * weights.of(message).tokens
         scale = tokens / (sum(guess for _, guess in parts) or 1)
         rows += [
             {**what_of(b, message, calls), "tokens": scale * guess}
             for b, guess in parts
         ]
     return rows
+
+
+def _sent(contexts: Iterable[Prefix]) -> Iterable[tuple[Message, int]]:
+    """Return each message of some contexts, and in how many it is. Contexts that share
+    a list are counted at once."""
+    lists = dict[int, tuple[list[Message], Counter[int]]]()
+    for sent in contexts:
+        _, sizes = lists.setdefault(id(sent.growing), (sent.growing, Counter()))
+        sizes[sent.size] += 1
+    times = Counter[int]()
+    messages = dict[int, Message]()
+    for growing, sizes in lists.values():
+        left = sizes.total()
+        for place, message in enumerate(growing[: max(sizes)]):
+            left -= sizes[place]
+            messages.setdefault(id(message), message)
+            times[id(message)] += left
+    return ((message, times[key]) for key, message in messages.items())
 
 
 def files_read(session: Session) -> list[Row]:
@@ -338,30 +361,34 @@ def losses(session: Session) -> list[Row]:
     them, see `replay.need`. `turn` is when that happened first, `times` how often it
     did, and `quote` has the words. The agent may have found them again by other means.
     """
-    calls = calls_of(session)
-    lost = dict[int, Row]()
-    places = {
-        key: (place, what_of(block, message, calls))
-        for place, message in enumerate(session.history)
-        for key, block in named_blocks(message)
-    }
     made = [(c.seen, n) for n, c in enumerate(session.compactions, 1) if c.message]
     first = min((seen for seen, _ in made), default=0)
     turns = list(enumerate(session.requests, 1))
     late = [(turn, request) for turn, request in turns if request.seen >= first]
+    found = list[tuple[int, int, Quote]]()
     for turn, request in late if made else []:
         lost_here = lost_quotes(session, turn, request.context, late[0][0])
-        for quote in (q for qs in lost_here for q in qs):
-            place, what = places[quote.source]
-            by = next((n for seen, n in made if place < seen <= request.seen), None)
-            if by:  # or else it was cleared
-                row = {
-                    "compaction": by,
-                    **what,
-                    "tokens": quote.tokens,
-                    "turn": turn,
-                    "times": 0,
-                }
-                row["quote"] = " ".join(quote.text.replace("\0", " ").split())
-                lost.setdefault(quote.source, row)["times"] += 1
+        found += ((turn, request.seen, q) for quotes in lost_here for q in quotes)
+    places = _places(session, {quote.source for _, _, quote in found})
+    lost = dict[int, Row]()
+    for turn, place, quote in found:
+        source, what = places[quote.source]
+        by = next((n for seen, n in made if source < seen <= place), None)
+        if by:  # or else it was cleared
+            row = {"compaction": by, **what, "tokens": quote.tokens, "turn": turn}
+            row["times"] = 0
+            row["quote"] = " ".join(quote.text.replace("\0", " ").split())
+            lost.setdefault(quote.source, row)["times"] += 1
     return list(lost.values())
+
+
+def _places(session: Session, sources: set[int]) -> dict[int, tuple[int, Row]]:
+    """Return the place of some blocks in the history, and what they are, by their
+    ids."""
+    calls = calls_of(session) if sources else {}
+    return {
+        key: (place, what_of(block, message, calls))
+        for place, message in enumerate(session.history if sources else ())
+        for key, block in named_blocks(message)
+        if key in sources
+    }
