@@ -255,12 +255,18 @@ def distinct(given: Iterable[Block]) -> list[Block]:
     kept = list[Block]()
     calls = set[str]()
     for block in given:
-        is_call = is_block(block) and block["type"] == "tool_use"
-        is_blank = not is_block(block) or block["type"] == "tool_result"
-        is_blank = is_blank or (block["type"] == "text" and not block["text"].strip())
-        if not is_blank and block not in kept and block.get("id") not in calls:
-            kept.append(block)
-            calls |= {block["id"]} if is_call else set[str]()
+        if not is_block(block) or block in kept or block.get("id") in calls:
+            continue
+        match block["type"]:
+            case "text" if not block["text"].strip():
+                continue
+            case "tool_result":
+                continue
+            case "tool_use":
+                calls.add(block["id"])
+            case _:
+                pass
+        kept.append(block)
     return kept
 
 

@@ -166,12 +166,15 @@ def _quotes(
     `requests`: how many there are, because the session may still grow. Turns before
     `since` get none.
     """
-    index = _Index()
+    last = session.requests[requests - 1].seen if requests else 0
+    late = session.requests[since - 1 : requests]
+    replies = {said(block): None for each in late for block in blocks(each.reply)}
+    index = _Index(session.history[:last], [*replies])
     seen = 0
     table = list[list[list[Quote]]]()
     for turn, request in enumerate(session.requests[:requests], 1):
         for message in session.history[seen : request.seen]:
-            index.add(message)
+            index.say(message)
         seen = request.seen
         replied = blocks(request.reply) if turn >= since else []
         outputs = (index.quotes(block) for block in replied)
@@ -180,63 +183,60 @@ def _quotes(
 
 
 class _Index:
-    """Where each piece of the texts so far stands. A text that comes again is noted
-    once."""
+    """Where each piece of a session's texts stands. A text that comes again is noted
+    once.
 
-    def __init__(self) -> None:
+    All pieces that a reply may have are noted at once, and those of texts that are not
+    said yet are left aside.
+    """
+
+    def __init__(self, messages: Sequence[Message], replies: Sequence[str]) -> None:
         self.numbers = dict[int, int]()
         """By the id of a block, the number of its text."""
-        self.messages = set[int]()
+        self.messages = {id(message) for message in messages}
         """The ids of the messages whose blocks are known."""
         self.holders = list[list[int]]()
         """By the number of a text, the ids of the messages that have it."""
-        self._texts = dict[str, int]()
-        """By a text, its number."""
-        self._newest = list[tuple[str, int, str, Block]]()
-        """By its number a text, with its newest block: id, role, and the block."""
-        self._first = dict[str, int]()
-        """By a piece, its first place."""
-        self._others = dict[str, list[int]]()
-        """By a piece, its later places."""
-        self._order = dict[int, int]()
-        """By the number of a text, when it was said last."""
+        numbers = dict[str, int]()
+        for message in messages:
+            for key, block in named_blocks(message):
+                number = numbers.setdefault(said(block), len(numbers))
+                if number == len(self.holders):
+                    self.holders.append([])
+                self.holders[number].append(id(message))
+                self.numbers[key] = number
+        self._texts = [*numbers]
+        self._newest = dict[int, tuple[int, int, str, Block]]()
+        """By the number of a text that was said: when that was last, and the block,
+        with its id and role."""
+        pieces, starts = _matches(self._texts, replies)
+        self._starts = dict(zip(replies, starts, strict=True))
+        """By a reply's text, where in it a piece may begin."""
+        self._pieces = dict[str, list[int]]()
+        """By a piece, its places."""
+        for number, (text, offsets) in enumerate(zip(self._texts, pieces, strict=True)):
+            for at in offsets:
+                places = self._pieces.setdefault(text[at : at + _PIECE], [])
+                places.append(number * _ROOM + at)
+        self._end = 0
+        """Behind the last place of what was said so far."""
+        self._count = 0
 
-    def add(self, message: Message) -> None:
-        """Take the blocks of a message as sources."""
-        self.messages.add(id(message))
+    def say(self, message: Message) -> None:
+        """Take the blocks of a message as sources from here on."""
         for key, block in named_blocks(message):
-            text = said(block)
-            newest = text, key, message["role"], block
-            number = self._texts.setdefault(text, len(self._texts))
-            if number == len(self._newest):
-                self._newest.append(newest)
-                self.holders.append([])
-                self._add_pieces(text, number * _ROOM)
-            self._newest[number] = newest
-            self.numbers[key] = number
-            self.holders[number].append(id(message))
-            self._order[number] = len(self.numbers)
-
-    def _add_pieces(self, text: str, start: int) -> None:
-        """Note the place of each piece. Most are new, and those are noted at once."""
-        places = range(start, start + len(text) - _PIECE + 1, _PIECE)
-        pieces = [text[at - start : at - start + _PIECE] for at in places]
-        new = dict(zip(pieces, places, strict=True))
-        if len(new) == len(pieces) and self._first.keys().isdisjoint(new):
-            self._first.update(new)
-            return
-        for piece, place in zip(pieces, places, strict=True):
-            if self._first.setdefault(piece, place) != place:
-                self._others.setdefault(piece, []).append(place)
+            number = self.numbers[key]
+            self._count += 1
+            self._newest[number] = self._count, key, message["role"], block
+            self._end = max(self._end, (number + 1) * _ROOM)
 
     def _places(self, piece: str) -> Iterator[tuple[int, int]]:
         """Yield the text's number and the offset of each place of a piece, in their
         order."""
-        first = self._first.get(piece)
-        if first is not None:
-            yield divmod(first, _ROOM)
-            for place in self._others.get(piece, ()):
-                yield divmod(place, _ROOM)
+        for place in self._pieces.get(piece, ()):
+            if place >= self._end:
+                return
+            yield divmod(place, _ROOM)
 
     def quotes(self, block: Block) -> list[Quote]:
         """Find what a block repeats, from its beginning on, each time as much as
@@ -244,20 +244,12 @@ class _Index:
         text = said(block)
         found = list[Quote]()
         start = 0
-        at = 0
-        last = len(text) - _PIECE + 1
-        first = self._first
-        while True:
-            known = (i for i in range(at, last) if text[i : i + _PIECE] in first)
-            at = next(known, last)
-            if at >= last:
-                return found
-            span = self._longest(text, start, at)
+        for at in self._starts[text]:
+            span = self._longest(text, start, at) if at >= start else None
             if span:
                 found.append(self._quote(text[span[0] : span[1]]))
-                start = at = span[1]
-            else:
-                at += 1
+                start = span[1]
+        return found
 
     def _quote(self, quoted: str) -> Quote:
         """Name the texts that have a quote. Each has a whole piece at one of its first
@@ -266,10 +258,9 @@ class _Index:
             number
             for at in range(_PIECE)
             for number, begin in self._places(quoted[at : at + _PIECE])
-            if begin >= at and self._newest[number][0].startswith(quoted, begin - at)
+            if begin >= at and self._texts[number].startswith(quoted, begin - at)
         }
-        newest = max(numbers, key=self._order.__getitem__)
-        _, source, role, block = self._newest[newest]
+        _, source, role, block = max(self._newest[number] for number in numbers)
         tokens = round(message_tokens({"role": role, "content": [block]}))
         return Quote(quoted, source, tokens, frozenset(numbers))
 
@@ -277,7 +268,7 @@ class _Index:
         """Return the longest quote around the piece at `at`, not before `start`."""
         best = (0, 0)
         for number, begin in self._places(text[at : at + _PIECE]):
-            source = self._newest[number][0]
+            source = self._texts[number]
             # What reaches further back than a piece was found before. The rest is
             # compared ahead.
             more = best[1] - best[0] - min(at - start, _PIECE)
@@ -292,6 +283,20 @@ class _Index:
             last - first >= QUOTED and len("".join(text[first:last].split())) >= _PIECE
         )
         return best if is_quote else None
+
+
+def _matches(
+    sources: Sequence[str], texts: Sequence[str]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return which pieces of sources may stand in a text, and where, as `shingles`
+    does. Without numpy, as in a web page, it is all of them."""
+    try:
+        from session_report.shingles import matches
+    except ImportError:
+        pieces = ([*range(0, len(each) - _PIECE + 1, _PIECE)] for each in sources)
+        windows = ([*range(len(each) - _PIECE + 1)] for each in texts)
+        return [*pieces], [*windows]
+    return matches(sources, texts, _PIECE)
 
 
 def _span(text: str, start: int, at: int, source: str, begin: int) -> tuple[int, int]:

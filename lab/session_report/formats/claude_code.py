@@ -205,7 +205,7 @@ class Reader(Base):
         stamp = line.get("timestamp")
         at = self.clock.asked(stamp) if is_reply else self.clock.said(stamp)
         key = self._key(line, uuid) if is_reply else uuid
-        begins = self._tree.grow(line, key)
+        begins = self._tree.grow(line, key, is_reply=kind == "response")
         if kind and is_new:
             if kind == "words" and self._gathered and begins:
                 self._gathered[f"{key}/cleared"] = Emptied(name=uuid, at=at)
@@ -425,7 +425,7 @@ class _Tree:
         parent = line.get("parentUuid")
         return bool(parent) and parent not in self._places
 
-    def grow(self, line: Line, key: str) -> bool:
+    def grow(self, line: Line, key: str, *, is_reply: bool) -> bool:
         """Take in a line, with the key of its response. Return whether its words begin
         a conversation with an empty context: from a new root.
 
@@ -440,7 +440,7 @@ class _Tree:
             place = self._tip  # what is compacted is the conversation that goes on
         elif parent is None:
             place = _Place(uuid, "")
-        if _kind(line, subagent=False) == "response":
+        if is_reply:
             self._parents.setdefault(key, place)
             self._tip = place = _Place(place.root, key)
         self._places[uuid] = self._newest = place
