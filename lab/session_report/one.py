@@ -12,11 +12,8 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
-from math import nan
+from math import isnan, nan
 from operator import is_
-from typing import Any
-
-import numpy as np
 
 from agentlib.api.spending import Usage, priced, unpriced
 from agentlib.auto_compact import summary_text
@@ -68,6 +65,9 @@ is smaller than this share of the last one has lost something."""
 _USUAL = {READS: 0.1, ANSWERS: 5.0}
 """What a token costs against one of the prompt, where only a sum is known."""
 BASE = "system prompt and tools"
+Sums = tuple[float, float]
+"""Tokens and dollars."""
+_NOTHING: Sums = (0.0, 0.0)
 
 # -- where the dollars went ------------------------------------------------------------
 
@@ -123,11 +123,11 @@ def _response(
     own = [*(call for call in calls if call.get("type") == ""), usage]
     bills = [_bill([each], model) for each in own]
     prompt = prompt_tokens(usage)
-    new = [bill["written"] + bill["uncached"] for bill in bills]
+    new = [_added(bill["written"], bill["uncached"]) for bill in bills]
     # Only the first call of a response can miss what the response before has written.
     first = prompt_tokens(own[0])
-    again = min(new[0][0], max(0, min(old, first) - bills[0]["read"][0]))
-    share = again / (new[0][0] or 1) * (again > max(_LEAST, _SHARE * first))
+    missed = min(new[0][0], max(0, min(old, first) - bills[0]["read"][0]))
+    share = missed / (new[0][0] or 1) * (missed > max(_LEAST, _SHARE * first))
     why = (PAUSE if idle > life else WARM) if share else GROWTH
     if before is None or any(
         start < place <= request.seen for place in session.extras.emptied
@@ -138,15 +138,19 @@ def _response(
         why = COMPACTION
         share = 1
     places = (READS, GROWTH, ANSWERS, COMPACTION, BESIDE, why)
-    spent = {where: np.zeros(2) for where in places}
+    spent = dict.fromkeys(places, _NOTHING)
     summaries = _bill((usage for c in compactions for usage in c.usage), model)
-    spent[READS] += sum(bill["read"] for bill in bills)
-    spent[READS] += sum(_bill((each.usage for each in repeats), model).values())
-    spent[ANSWERS] += sum(bill["answers"] for bill in bills)
-    spent[COMPACTION] += sum(summaries.values())
-    spent[GROWTH] += (1 - share) * new[0] + sum(new[1:], np.zeros(2))
-    spent[why] += share * new[0]
-    spent[BESIDE] += sum(bill["searches"] for bill in bills)
+    again = _bill((each.usage for each in repeats), model)
+
+    def spend(where: str, *sums: Sums) -> None:
+        spent[where] = _added(spent[where], *sums)
+
+    spend(READS, *(bill["read"] for bill in bills), *again.values())
+    spend(ANSWERS, *(bill["answers"] for bill in bills))
+    spend(COMPACTION, *summaries.values())
+    spend(GROWTH, _part(1 - share, new[0]), *new[1:])
+    spend(why, _part(share, new[0]))
+    spend(BESIDE, *(bill["searches"] for bill in bills))
     beside = list[Row]()
     unknown = Counter[str]()
     for call in (call for call in calls if call.get("type") != ""):
@@ -154,17 +158,17 @@ def _response(
         where = COMPACTION if call.get("type") == "compaction" else BESIDE
         bill = _bill([call], name)
         answered = bill.pop("answers")
-        asked = sum(bill.values(), np.zeros(2))
+        asked = _added(*bill.values())
         for place, sums in ((where, asked), (ANSWERS, answered)):
             if name == model:
-                spent[place] += sums
+                spend(place, sums)
             elif sums[0]:
-                beside.append({"model": name, "where": place, "sums": tuple(sums)})
+                beside.append({"model": name, "where": place, "sums": sums})
         unknown.update(_left_out(call, name))
     for each in own:
         unknown.update(_left_out(each, model))
     stated = usage.get("stated")
-    is_unknown = bool(np.isnan(sum(sums[1] for sums in spent.values())))
+    is_unknown = any(isnan(usd) for _, usd in spent.values())
     is_stated = stated is not None and is_unknown
     if stated is not None and is_unknown:
         spent = _stated(spent, stated)
@@ -180,8 +184,7 @@ def _response(
         "gone": old - prompt if is_shrunk and old_branch in (0, branch) else 0,
         "branch": branch, "key": _copy_key(request), "origin": usage.get("origin", ""),
         "request": usage.get("request", ""), "opening": _opening(request),
-        "spent": {where: tuple(sums) for where, sums in spent.items() if sums[0]
-                  or sums[1]},
+        "spent": {where: sums for where, sums in spent.items() if any(sums)},
         "beside": beside, "unpriced": unknown, "is_stated": is_stated,
         "is_estimated": bool(usage.get("is_estimated")),
     }  # fmt: skip
@@ -214,21 +217,28 @@ def _left_out(usage: Usage, model: str) -> dict[str, int]:
         return {}
 
 
-def _stated(spent: "dict[str, np.ndarray[Any, Any]]", usd: float) -> "dict[str, Any]":
+def _stated(spent: dict[str, Sums], usd: float) -> dict[str, Sums]:
     """Divide the dollars that a file states among the places, by usual prices."""
     weights = {where: sums[0] * _USUAL.get(where, 1.0) for where, sums in spent.items()}
     total = sum(weights.values()) or 1.0
     return {
-        where: np.array([sums[0], usd * weights[where] / total])
-        for where, sums in spent.items()
+        where: (sums[0], usd * weights[where] / total) for where, sums in spent.items()
     }
 
 
-def _bill(usages: Iterable[Usage], model: str) -> "dict[str, np.ndarray[Any, Any]]":
+def _added(*sums: Sums) -> Sums:
+    return sum(tokens for tokens, _ in sums), sum(usd for _, usd in sums)
+
+
+def _part(share: float, sums: Sums) -> Sums:
+    return share * sums[0], share * sums[1]
+
+
+def _bill(usages: Iterable[Usage], model: str) -> dict[str, Sums]:
     """Add up usages: for each way of billing its tokens and dollars, NaN without a
     price."""
     kinds = ("read", "written", "uncached", "answers", "searches")
-    total = {kind: np.zeros(2) for kind in kinds}
+    total = dict.fromkeys(kinds, _NOTHING)
     for usage in usages:
         try:
             bill = priced(usage, model)
@@ -237,7 +247,7 @@ def _bill(usages: Iterable[Usage], model: str) -> "dict[str, np.ndarray[Any, Any
                 kind: (tokens, nan if tokens else 0.0)
                 for kind, (tokens, _) in priced(usage, MODEL).items()
             }
-        total = {kind: total[kind] + bill.get(kind, (0, 0.0)) for kind in kinds}
+        total = {kind: _added(total[kind], bill.get(kind, _NOTHING)) for kind in kinds}
     return total
 
 

@@ -4,6 +4,7 @@ Each file is added up in a worker, so that no session travels between processes.
 that can't be read is named and never ends the run.
 """
 
+import gc
 import os
 import signal
 import threading
@@ -200,7 +201,26 @@ def summarise(
     prices of one's own.
     """
     source = only(path)
-    session = session or load(source)
+    with _without_collecting():
+        return _summarised(source, session or load(source), prices)
+
+
+@contextmanager
+def _without_collecting() -> Generator[None]:
+    """Don't look for circles of objects that nobody needs. A session is many objects
+    without circles, and each look at them all takes a tenth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _summarised(
+    source: Source, session: Session, prices: Prices
+) -> dict[str, DataFrame]:
     parts = [session, *(session.asides if isinstance(session, Recorded) else [])]
     parts = [part for part in parts if part.requests]
     if not parts:
