@@ -55,6 +55,20 @@ UNPRICED = "not priced: "
 """Begins a note on what the dollars leave out."""
 _NOTES = ("journal.jsonl", "history.jsonl", "session_index.jsonl")
 """Files of Claude Code and Codex that lie beside sessions and hold none."""
+_COLUMNS = (
+    "at",
+    "model",
+    "prompt",
+    "answer",
+    "branch",
+    "key",
+    "origin",
+    "request",
+    "opening",
+    "is_stated",
+    "is_estimated",
+)
+"""What a response says that isn't about one of the places where its tokens went."""
 _BROKEN = "broken"
 _ENDED = "reading it ended the process, perhaps for want of memory"
 FALLS = "silent falls of the prompt"
@@ -247,10 +261,8 @@ def _tables(
     for row in every:
         name = {"response": f"{source}#{number}/{row['turn']}"}
         notes += [{**name, "what": what, "number": n} for what, n in _notes(row)]
-        spent += [{**row, **name, **place} for place in _places(row)]
-    for row in spent:
-        for column in ("spent", "beside", "unpriced", "turn", "why", "minutes", "gone"):
-            del row[column]
+        kept_columns = {column: row[column] for column in _COLUMNS}
+        spent += [{**kept_columns, **name, **place} for place in _places(row)]
     lost = [row["tokens"] for row in losses(session)] if session.compactions else []
     events = {FALLS: [row["gone"] for row in every if row["gone"]], LOST: lost}
     sums = [
@@ -260,10 +272,10 @@ def _tables(
     tables = {
         "spent": spent,
         "notes": notes,
-        "window": window(session),
-        "files": files_read(session),
+        "window": _pooled(window(session), ("what", "tool"), ("tokens",)),
+        "files": _pooled(files_read(session), ("file",), ("reads",)),
         "events": sums,
-        "again": calls_again(session),
+        "again": _pooled(calls_again(session), ("tool",), ("calls", "same", "tokens")),
         "kept": kept.sums(session) if session.compactions else [],
         "left out": [{"damaged": damaged, "failed": about.failed}],
         "named": [{"agent": name, "tokens": n} for name, n in about.agents.items()],
@@ -282,6 +294,19 @@ def _tables(
     rows = {name: [_clean(row) for row in rows] for name, rows in tables.items()}
     names = _clean(names)
     return {name: DataFrame(each).assign(**names) for name, each in rows.items()}
+
+
+def _pooled(
+    rows: Iterable[Row], by: tuple[str, ...], sums: tuple[str, ...]
+) -> list[Row]:
+    """Add up the rows that have the same names."""
+    pooled = dict[tuple[Any, ...], Row]()
+    for row in rows:
+        names = {name: row[name] for name in by}
+        known = pooled.setdefault((*names.values(),), names | dict.fromkeys(sums, 0))
+        for name in sums:
+            known[name] += row[name]
+    return [*pooled.values()]
 
 
 def program_of(session: Session) -> str:
@@ -347,8 +372,8 @@ def overview(
     - spent: a row for each response and each place where its tokens and dollars went
     - priced: those with a known price, or all if there is none
     - window: what filled the windows up to the first compaction
-    - files: each time that a file was read
-    - again: each call that was made before
+    - files: how often each file was read
+    - again: how many calls of each tool were made before
     - events: silent falls of the prompt, and what compactions lost that was asked for
       again
     - kept: how much of each kind the compactions kept, see `kept`
