@@ -195,7 +195,7 @@ def _print_kept(every: Sequence[Source], given: dict[str, Any]) -> None:
     click.echo(kept.as_markdown(table))
     if line := kept.advice([*found.values()]):
         click.echo(f"\n{line}")
-    click.echo(f"\n{kept.RULES_OF_THE_COUNT}")
+    click.echo(f"\n{report.WORDS['tables']['kept']['note']}")
     if unread:
         click.echo(f"Not read: {len(unread)} files.", err=True)
 

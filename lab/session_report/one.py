@@ -138,7 +138,7 @@ def _response(
         why = COMPACTION
         share = 1
     places = (READS, GROWTH, ANSWERS, COMPACTION, BESIDE, why)
-    spent = dict.fromkeys(places, _NOTHING)
+    spent: dict[str, Sums] = dict.fromkeys(places, _NOTHING)
     summaries = _bill((usage for c in compactions for usage in c.usage), model)
     again = _bill((each.usage for each in repeats), model)
 
@@ -238,7 +238,7 @@ def _bill(usages: Iterable[Usage], model: str) -> dict[str, Sums]:
     """Add up usages: for each way of billing its tokens and dollars, NaN without a
     price."""
     kinds = ("read", "written", "uncached", "answers", "searches")
-    total = dict.fromkeys(kinds, _NOTHING)
+    total: dict[str, Sums] = dict.fromkeys(kinds, _NOTHING)
     for usage in usages:
         try:
             bill = priced(usage, model)
