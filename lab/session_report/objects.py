@@ -20,7 +20,7 @@ _CHUNK = 2**10
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """What a file begins with that Windows PowerShell 5 wrote with `>`."""
 _DATABASE = b"SQLite format 3\0"
-TORN = "(the compressed file is damaged, or ends in the middle)"
+TORN = "the compressed file is damaged, or ends in the middle"
 """Stands among the skipped texts for what could not be unpacked."""
 
 

@@ -174,6 +174,8 @@ def _format(source: Source) -> Format:
             if form.knows(line):
                 return form
         fields |= dict.fromkeys(list(line)[:_SHOWN]) if len(fields) < _SHOWN else {}
+    if not fields and skipped[-1:] == [TORN]:
+        raise ValueError(TORN)
     signs = "; ".join(f"{form.sign} ({name})" for name, form in FORMATS.items())
     raise ValueError(
         f"it holds no conversation: no JSON object in it has one of {signs}"
@@ -182,7 +184,6 @@ def _format(source: Source) -> Format:
             if fields
             else ""
         )
-        + "".join(f" {text}" for text in skipped[-1:] if text == TORN)
     )
 
 

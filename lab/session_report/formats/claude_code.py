@@ -16,6 +16,7 @@ number of that "branch".
 """
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -58,6 +59,7 @@ _WRITTEN = ("text", "thinking", "redacted_thinking", "tool_use", "server_tool_us
 """Blocks that the model writes itself. Results of the server's tools, an advisor's
 words among them, come from elsewhere."""
 _WRITTEN_SUM = "cache_creation_input_tokens"
+_COUNT = re.compile("[0-9]{1,12}")
 
 
 def places() -> list[Path]:
@@ -492,7 +494,7 @@ def _is_said(line: Line) -> bool:
 
 def _prompt(message: Message) -> int:
     """Return the prompt that a line of a response says, 0 if it says none."""
-    return prompt_tokens(replies.counts(message.get("usage")))
+    return prompt_tokens(replies.counts(_numeric(message.get("usage"))))
 
 
 def _without_summary(every: Iterable[_Gathered | Event]) -> set[str]:
@@ -572,13 +574,28 @@ def _is_edited(part: Message) -> bool:
 
 def _bill(message: Message) -> Block:
     """Return the usage of a line. Raises ValueError if no API can have sent it."""
-    usage = replies.counts(message["usage"])
+    usage = replies.counts(_numeric(message["usage"]))
     split = usage.get("cache_creation")
     if split and usage.get(_WRITTEN_SUM) is None:  # some relays leave the sum out
         usage = {**usage, _WRITTEN_SUM: sum(filter(None, split.values()))}
     for each in (usage, *_dicts(usage.get("iterations"))):
         check_counts(replies.counts(each))
     return usage
+
+
+def _numeric(usage: Any) -> Block:
+    """Read counts that some relays send as text.
+
+    >>> _numeric({"input_tokens": "100", "speed": "fast"})
+    {'input_tokens': 100, 'speed': 'fast'}
+    """
+    counted = cast(Block, usage) if isinstance(usage, dict) else Block()
+    texts = {
+        name: int(count)
+        for name, count in counted.items()
+        if isinstance(count, str) and _COUNT.fullmatch(count)
+    }
+    return counted | texts
 
 
 def _dicts(value: Any) -> list[Block]:
