@@ -245,7 +245,9 @@ class _Index:
         found = list[Quote]()
         start = 0
         for at in self._starts[text]:
-            span = self._longest(text, start, at) if at >= start else None
+            places = self._pieces.get(text[at : at + _PIECE], ()) if at >= start else ()
+            is_known = places and places[0] < self._end
+            span = self._longest(text, start, at) if is_known else None
             if span:
                 found.append(self._quote(text[span[0] : span[1]]))
                 start = span[1]

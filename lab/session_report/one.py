@@ -227,7 +227,11 @@ def _stated(spent: dict[str, Sums], usd: float) -> dict[str, Sums]:
 
 
 def _added(*sums: Sums) -> Sums:
-    return sum(tokens for tokens, _ in sums), sum(usd for _, usd in sums)
+    tokens, usd = _NOTHING
+    for each in sums:
+        tokens += each[0]
+        usd += each[1]
+    return tokens, usd
 
 
 def _part(share: float, sums: Sums) -> Sums:

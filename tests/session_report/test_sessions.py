@@ -133,6 +133,15 @@ def test_glued_lines_are_two_and_a_torn_line_is_reported(tmp_path: Path) -> None
     assert session.skipped == [torn]
 
 
+def test_the_bill_of_a_summary_is_its_compactions(tmp_path: Path) -> None:
+    mark = boundary(preTokens=900, usage=[{"input_tokens": 900, "output_tokens": 30}])
+    summary = user("s", "It went well.", isCompactSummary=True)
+    lines = [user("u", "go"), reply("msg_1", text("ok")), mark, summary]
+    (compaction,) = load(tmp_path, *lines, reply("msg_2", text("on"))).compactions
+    assert compaction.tokens_before == 900
+    assert [*compaction.usage] == [{"input_tokens": 900, "output_tokens": 30}]
+
+
 def test_a_call_in_flight_at_a_compaction_gets_a_result_that_says_so(
     tmp_path: Path,
 ) -> None:

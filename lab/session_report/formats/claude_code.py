@@ -382,6 +382,7 @@ class Reader(Base):
                 trigger=theirs.get("trigger", "auto"),
                 before=theirs.get("preTokens"),
                 after=theirs.get("postTokens"),
+                bills=theirs.get("usage") or [],
                 restores=True,
             )
         )
