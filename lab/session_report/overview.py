@@ -244,9 +244,12 @@ def _summarised(
             _tables(source, number, part, part is session)
             for number, part in enumerate(parts)
         ]
+    first, *more = tables
     return {
-        name: pandas.concat([each[name] for each in tables], ignore_index=True)
-        for name in tables[0]
+        name: pandas.concat([first[name], *(each[name] for each in more)])
+        if more
+        else first[name]
+        for name in first
     }
 
 
@@ -291,9 +294,16 @@ def _tables(
         "thread": about.thread,
         "parent": about.parent,
     }
-    rows = {name: [_clean(row) for row in rows] for name, rows in tables.items()}
-    names = _clean(names)
-    return {name: DataFrame(each).assign(**names) for name, each in rows.items()}
+    return {table: _framed(rows, names) for table, rows in tables.items()}
+
+
+def _framed(rows: Sequence[Row], names: Row) -> DataFrame:
+    """Make a table of rows that have the same columns, with `names` in each."""
+    columns = {
+        column: [_clean(row[column]) for row in rows] for column in (rows or [{}])[0]
+    }
+    named = {name: [_clean(value)] * len(rows) for name, value in names.items()}
+    return DataFrame(columns | named)
 
 
 def _pooled(
@@ -314,9 +324,9 @@ def program_of(session: Session) -> str:
     return session.about.program if isinstance(session, Recorded) else "ours"
 
 
-def _clean(row: Row) -> Row:
+def _clean(value: Any) -> Any:
     """Write half a surrogate pair, which no encoding takes, as a backslash escape."""
-    return {n: plain_text(v) if isinstance(v, str) else v for n, v in row.items()}
+    return plain_text(value) if isinstance(value, str) else value
 
 
 def plain_text(text: str) -> str:
@@ -325,6 +335,8 @@ def plain_text(text: str) -> str:
     >>> plain_text("a" + chr(0xD800))
     'a\\\\ud800'
     """
+    if text.isascii():
+        return text
     return text.encode("utf-8", errors="backslashreplace").decode()
 
 
