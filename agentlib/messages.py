@@ -90,7 +90,9 @@ def whole(content: Any) -> Any:
     "'smile \\\\ufffd'"
     """
     text = json.dumps(content, ensure_ascii=False)
-    return json.loads(HALF.sub("\ufffd", text)) if HALF.search(text) else content
+    if text.isascii() or not HALF.search(text):  # most are, and that is quick to see
+        return content
+    return json.loads(HALF.sub("\ufffd", text))
 
 
 def blocks(message: Message) -> list[Block]:

@@ -18,12 +18,14 @@ from agentlib.presets import CLAUDE_CODE
 from agentlib.transcripts import Session
 from course.figures import charts
 from course.panels.panel import Drawing, Panel, slider, words
-from session_report import PROJECTS, files, load
+from session_report import PROJECTS, load
 from session_report.amounts import many
+from session_report.formats import Source
 from session_report.one import lifetime
 from session_report.overview import overview
 from session_report.playback import replay, table
 from session_report.put_back import NEEDED, Score, covered, forgotten
+from session_report.reading import sources
 from session_report.report import as_page, of_overview, of_what_if, shareable
 from session_report.style import wrapped
 from session_report.what_if import (
@@ -85,12 +87,12 @@ def own_sessions_panel(rule: Score) -> Panel:
     def draw(folder: str, read: bool) -> Drawing:
         if not read:
             return Drawing(b"", "Nothing is read before you press the button.")
-        every = files([Path(folder.strip() or PROJECTS).expanduser()])
+        every = sources([Path(folder.strip() or PROJECTS).expanduser()])
         if not every:
             return Drawing(
                 b"", f"There is no session file in {folder.strip() or PROJECTS}."
             )
-        newest = sorted(every, key=lambda path: path.stat().st_mtime)[-NEWEST:]
+        newest = sorted(every, key=lambda source: source.modified)[-NEWEST:]
         report = of_overview(overview(newest, timezone=UTC, track=tell))
         with suppress(ValueError):  # no model of them has a known price
             report |= of_what_if(what_if(newest, choices(), track=tell))
@@ -111,11 +113,11 @@ def own_sessions_panel(rule: Score) -> Panel:
     return panel
 
 
-def _judged(rule: Score, paths: Iterable[Any]) -> str:
+def _judged(rule: Score, every: Iterable[Source]) -> str:
     """Say how much of what was needed a rule would have put back. A file without need
     is left."""
     settings = fitted(CLAUDE_CODE, SMALL)
-    lost = [forgotten(load(path), settings) for path in paths]
+    lost = [forgotten(load(source), settings) for source in every]
     pieces = [row for rows in lost for row in rows]
     needed = sum(row[NEEDED] for row in pieces)
     if not needed:

@@ -2,8 +2,9 @@
 
     load, files     read a session file of Claude Code, another agent or ours, and find them
     keep            put the person's words back after a compaction: `agentlib-keep`
-    speakers        who speaks in a line of a session's file
+    speakers        who speaks where the user's words stand
     formats         what each program's lines mean, a module each
+    events, recorded    what happens in a session, and the session that it makes
     kept            what each compaction kept, by kind
     playback        `replay` a session under other settings, and its `table`
     weights, bills, need, policies, put_back    what a replay weighed, cost and needed again

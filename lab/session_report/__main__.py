@@ -21,11 +21,12 @@ from agentlib.cli.arguments import Command
 from agentlib.cli.render import plain
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
-from session_report import files, kept, load, report
+from session_report import kept, load, report
 from session_report.answer import answer
+from session_report.formats import Source
 from session_report.formats.claude_code import places
 from session_report.overview import each, overview, what_is_there, zone_name
-from session_report.reading import has_id
+from session_report.reading import has_id, sources
 from session_report.terminal import Whole, hanging, quiet_pipe, run
 from session_report.what_if import LARGE, OTHERS, SMALL, choices, what_if
 
@@ -150,7 +151,7 @@ def _report(
         if not given["no_text"]:
             days = [row["day"] for row in tables["days"][:1]]
             names = [row["project"] for row in tables["projects"][:1]]
-            title = [plain(" · ".join([found[0].stem, *days, *names]))]
+            title = [plain(" · ".join([found[0].name, *days, *names]))]
         with own_prices(prices):
             tables |= report.of_session(alone)
     if own or given["is_asked"]:
@@ -181,20 +182,20 @@ def _report(
         console.print("--tables shows the tables, --html writes a page.", style="dim")
 
 
-def _print_kept(paths: Sequence[Path], given: dict[str, Any]) -> None:
+def _print_kept(every: Sequence[Source], given: dict[str, Any]) -> None:
     """Print how much of each kind the compactions of all files kept. Raises ValueError
     if there is none."""
-    found, unread = each(kept.measured, paths, jobs=given["jobs"], track=_bar)
+    found, unread = each(kept.measured, every, jobs=given["jobs"], track=_bar)
     table = kept.pooled([*found.values()])
     if not table:
-        raise ValueError(f"no compaction with a summary is in these {len(paths)} files")
+        raise ValueError(f"no compaction with a summary is in these {len(every)} files")
     if given["is_json"]:
         click.echo(json.dumps({"version": report.VERSION, "kept": table}, indent=1))
         return
     click.echo(kept.as_markdown(table))
     if line := kept.advice([*found.values()]):
         click.echo(f"\n{line}")
-    click.echo(f"\n{kept.RULES_OF_THE_COUNT}")
+    click.echo(f"\n{report.WORDS['tables']['kept']['note']}")
     if unread:
         click.echo(f"Not read: {len(unread)} files.", err=True)
 
@@ -231,21 +232,21 @@ def _zone(name: str) -> tzinfo | None:
         ) from None
 
 
-def _found(paths: Sequence[Path], session: str) -> list[Path]:
-    """List the files to read. Raises FileNotFoundError without Claude Code's own
+def _found(paths: Sequence[Path], session: str) -> list[Source]:
+    """List the sessions to read. Raises FileNotFoundError without Claude Code's own
     folder."""
     if not paths:
         paths = places()
         named = " and ".join(map(str, paths))
         click.echo(f"No path was given, so this reads {named}.", err=True)
-    every = files(paths)
+    every = sources(paths)
     if not every:
         there = map(what_is_there, paths)
         raise ValueError("\n".join(["no session could be read", *there]))
-    found = [path for path in every if path.stem.startswith(session)]
-    found = found or [path for path in every if has_id(path, session)]
+    found = [source for source in every if source.name.startswith(session)]
+    found = found or [source for source in every if has_id(source, session)]
     if session and len(found) != 1:
-        names = sorted({path.stem for path in found or every})
+        names = sorted({source.name for source in found or every})
         if not found:
             near = get_close_matches(session, names, _NAMED, 0.0)
             starts = {name: _common(name, session) for name in names}
@@ -272,13 +273,13 @@ def _bar(done: Iterable[Any], *, total: int) -> Iterable[Any]:
     )
 
 
-def _loaded(path: Path) -> Session | None:
+def _loaded(source: Source) -> Session | None:
     """Load one session, which may be large, and show how far that is. None: it can't be
     read, and `overview` says why."""
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Reading", total=path.stat().st_size)
+        task = bar.add_task("Reading", total=source.size)
         try:
-            return load(path, lambda size: bar.advance(task, size))
+            return load(source, lambda size: bar.advance(task, size))
         except (ValueError, OSError):
             return None
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
+from agentlib.cli.render import short
 from session_report.amounts import many, money
 from session_report.kept import EDITED, MESSAGES, NUMBERS, RULES_AT_END
 from session_report.one import PAUSE, WARM, Row
@@ -104,8 +105,9 @@ def _left_out(report: Report) -> Iterator[str]:
         yield f"Of the responses {', and '.join(doubts)}."
     if unread := report.get("unread"):
         first = unread[0]
-        reason = first["reason"].rpartition(": ")[2][:100]
-        yield f"Not read: {many(len(unread), 'file')}, {first['file'][-60:]} first: {reason}."
+        reason = first["reason"].rpartition("can't be read: ")[2]
+        why = short(reason.removeprefix("ValueError: "), 100)
+        yield f"Not read: {many(len(unread), 'file')}, {first['file'][-60:]} first: {why}."
     if gone := _noted(report, GONE):
         yield f"Sub-agents used {gone:,.0f} tokens more, but their files are not there."
     for row in report.get("stated", ()):

@@ -1,32 +1,11 @@
-"""Say what each compaction kept, by kind, and what its summary says that nobody said.
+"""Say what each compaction kept, by kind.
 
-The rules are small enough to check by hand:
-
-- A text is kept if it stands whole in the summary. White space runs count as one space
-  and curly quotes as straight ones. A paraphrase counts as lost.
-- Compacted is what came after the compaction before, without messages that stayed.
-- Your messages: what the person typed, without what programs put between.
-- Your rules: their sentences of 15 characters or more with a word such as "never",
-  "always", "must" or "don't", in messages under 400 characters.
-- Files: kept if their name stands there, whatever the folder.
-- Numbers: of three digits or more, in your messages and the model's words.
-- Error lines: lines of 30 to 400 characters with Error, Exception or failed, in results
-  of commands or of calls that failed. Kept if the 30 characters after the colon are
-  there, or the last 30.
-- Commands: without a `cd` before and a `tail`, `head` or `grep` behind.
-- Open todos: of the newest list.
-- Your messages from before: those that an earlier compaction had seen, and of these
-  those that the summary before this one still had. Here a message is kept if it stands
-  whole, or if 40 characters of it in a row do.
-- Its quotes: of 30 characters or more in the summary's double quotes. Found if each
-  piece between "..." stands somewhere in the file before, letters and digits compared.
-
-Source: measured on 54 compactions of 44 public sessions of Claude Code.
-`agentlib-sessions --kept FOLDER` makes such a table of other files. Its column "with
-hooks" also counts what hooks put beside a summary.
+A text is kept if it stands whole in the summary. White space runs count as one space
+and curly quotes as straight ones. A paraphrase counts as lost. Compacted is what came
+after the compaction before, without messages that stayed. `_items` says what is
+looked for, and the tables' note in `report.toml` says it to the reader.
 """
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,10 +21,11 @@ from agentlib.messages import PUT_BACK, Message, blocks, result_text, said_in
 from agentlib.session.file import CompactionRecord
 from agentlib.transcripts import Session
 from session_report import load
-from session_report.gathered import Recorded
+from session_report.formats import Source
 from session_report.keep import normal, stands_whole
 from session_report.need import named_blocks
 from session_report.one import Row
+from session_report.recorded import Recorded
 from session_report.speakers import typed
 from session_report.tools import files_of, kind_of
 
@@ -56,27 +36,8 @@ READ = "files only read"
 NUMBERS = "numbers"
 ERRORS = "error lines"
 COMMANDS = "commands"
-TODOS = "open todos"
 EARLIER = "your messages from before"
-STILL = "of these, in the summary before"
-EARLIER_RULES = "your rules from before"
-QUOTES = "its quotes, found before"
-KINDS = (
-    MESSAGES,
-    RULES,
-    EDITED,
-    READ,
-    NUMBERS,
-    ERRORS,
-    COMMANDS,
-    TODOS,
-    EARLIER,
-    STILL,
-    EARLIER_RULES,
-    QUOTES,
-)
-RULES_OF_THE_COUNT = (__doc__ or "").partition("Source:")[0].strip()
-"""How everything is counted, for those who read the table."""
+KINDS = (MESSAGES, RULES, EDITED, READ, NUMBERS, ERRORS, COMMANDS, EARLIER)
 CLAUDE_CODE = "Claude Code"
 RULES_AT_END = "your rules, at the last compaction"
 _LENGTHS = {"under 40": 40, "of 40 to 199": 200, "of 200 to 999": 1_000}
@@ -100,20 +61,11 @@ _ERROR_WORDS = ("Error", "Exception", "ailed")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ][\d:.]+Z?|\b\d\d:\d\d:\d\d(?:\.\d+)?")
 _AROUND = re.compile(r"( 2>&1)?( \| (tail|head|grep)\b[^|]*)+$| 2>&1$")
-_ARROWS = re.compile(r"^\s*\d+[→\t]", re.MULTILINE)
-"""What a tool puts before each line of a file."""
-_FENCE = re.compile(r"```.*?```", re.DOTALL)
-_CUT = re.compile(r"\.\.\.|…|\[[^\]]{8,}\]")
 _HEAD = re.compile(r"^\s*This session is being continued[^\n]*\n")
 _FOOT = re.compile(
     r"\n\s*(?:If you need specific details from before|Please continue the conver).*$",
     re.DOTALL,
 )
-_STRIDE = 16
-"""Letters from one piece of a text that is looked up to the next."""
-_QUOTE = 30
-_PIECE = 10
-_STEP = 8
 _SPECIFIC = 30
 _SHORTEST_COMMAND = 6
 _RUN = 40
@@ -126,13 +78,14 @@ class Compacted:
 
     number: int
     items: Mapping[str, Sequence[str]]
-    """The texts of each kind, each once."""
+    """The texts of each kind."""
     summary: str
     kept: Mapping[str, Sequence[bool]]
-    """For each text of a kind whether it was kept. For `QUOTES`: whether it was
-    said."""
+    """For each text of a kind whether it was kept."""
     with_hooks: Mapping[str, Sequence[bool]]
     """The same, if what hooks put beside the summary counts, too. Empty: nothing."""
+    rules: Sequence[bool]
+    """For each rule said so far whether it was kept."""
     program: str = ""
     """The program that compacted, by the name of its format. "": ours."""
 
@@ -154,71 +107,38 @@ def compacted(session: Session) -> list[Compacted]:
     'The user said "Never touch main.py."'. One message of two and the only rule are
     kept.
     """
-    measured = list[_Measured]()
+    is_recorded = isinstance(session, Recorded)
+    hooks = session.hooked if is_recorded else []
+    program = session.about.program if is_recorded else ""
+    measured = list[Compacted]()
     start = 0
-    before = ""
     talk = _Talk(session)
     for number, compaction in enumerate(session.compactions, 1):
         if compaction.message is None:
             continue
         summary = summary_of(compaction)
-        end = compaction.seen
         items = _items(talk, start, compaction)
-        earlier = talk.messages(0, start)
-        items[EARLIER] = earlier
-        stands = _stands_in(before)
-        items[STILL] = [text for text in earlier if stands(text)]
-        items[EARLIER_RULES] = _rules(earlier)
-        items[QUOTES] = _quotes(summary)
-        measured.append(_Measured(number, end, items, summary))
-        start = end
-        before = normal(summary)
-    unsaid = _unsaid(session, measured)
-    hooked = session.hooked if isinstance(session, Recorded) else []
-    program = session.about.program if isinstance(session, Recorded) else ""
-    if measured and isinstance(session, Recorded) and session.is_cut:
-        measured = [each for each in measured if each.end != measured[0].end]
-    return [
-        each.compacted(
-            unsaid, [text for number, text in hooked if number == each.number], program
+        beside = [text for place, text in hooks if place == number]
+        rules = _rules([*items[EARLIER], *items[MESSAGES]])
+        measured.append(
+            Compacted(
+                number=number,
+                items=items,
+                summary=summary,
+                kept=_all_tested(items, summary),
+                with_hooks=_all_tested(items, "\n".join([summary, *beside]))
+                if beside
+                else {},
+                rules=_tested(RULES, rules, summary),
+                program=program,
+            )
         )
-        for each in measured
-    ]
+        start = compaction.seen
+    return measured[1:] if is_recorded and session.is_cut else measured
 
 
-@dataclass(frozen=True)
-class _Measured:
-    number: int
-    end: int
-    """Length of the history at the compaction."""
-    items: dict[str, list[str]]
-    summary: str
-
-    def compacted(
-        self, unsaid: set[tuple[int, str]], hooked: Sequence[str], program: str
-    ) -> Compacted:
-        """Test what was kept. `unsaid`: places of compactions and quotes. `hooked`:
-        what hooks put beside the summary."""
-        kept = self._tested(self.summary)
-        quotes = self.items[QUOTES]
-        kept[QUOTES] = [(self.end, quote) not in unsaid for quote in quotes]
-        with_hooks = (
-            self._tested("\n".join([self.summary, *hooked])) | {QUOTES: kept[QUOTES]}
-            if hooked
-            else {}
-        )
-        return Compacted(
-            self.number, self.items, self.summary, kept, with_hooks, program
-        )
-
-    def _tested(self, summary: str) -> dict[str, list[bool]]:
-        return {
-            kind: _tested(kind, texts, summary) for kind, texts in self.items.items()
-        }
-
-
-def measured(path: Path) -> list[Compacted]:
-    """Measure the compactions of a file. Raises what `load` raises."""
+def measured(path: Path | Source) -> list[Compacted]:
+    """Measure the compactions of a session. Raises what `load` raises."""
     return compacted(load(path))
 
 
@@ -235,7 +155,7 @@ def summary_of(compaction: CompactionRecord) -> str:
 
 def rows(session: Session) -> list[Row]:
     """Return a row for each compaction and kind: how many were `kept` `of` how many,
-    and which are `missing`, or for quotes: which nobody said."""
+    and which are `missing`."""
     return [
         {"compaction": each.number, **row}
         for each in compacted(session)
@@ -247,17 +167,13 @@ def sums(session: Session) -> list[Row]:
     """Return the same without texts, with a `key` that copies share, and the rules at
     the last compaction."""
     every = compacted(session)
-    found = list[Row]()
-    for each in every:
-        for row in _counted(each):
-            found.append({"key": each.key, **row})
+    found: list[Row] = [
+        {"key": each.key, **row} for each in every for row in _counted(each)
+    ]
     for each in every[-1:]:
-        flags = [*each.kept[RULES], *each.kept[EARLIER_RULES]]
-        if flags:
-            counts = {"kept": sum(flags), "of": len(flags)}
-            found.append(
-                {"key": each.key, "what": RULES_AT_END, **counts, "missing": ""}
-            )
+        if each.rules:
+            counts = {"kept": sum(each.rules), "of": len(each.rules)}
+            found.append({"key": each.key, "what": RULES_AT_END, **counts})
     return [{n: row[n] for n in row if n != "missing"} for row in found]
 
 
@@ -286,8 +202,6 @@ class _Talk:
         self.places = [request.seen for request in session.requests]
         self.calls = dict[str, Any]()
         """Each call by its id."""
-        self.lists = list[tuple[int, Any]]()
-        """Calls that write a list of todos, with their places."""
         self._said = list[tuple[int, str, set[int]]]()
         """The person's messages: places, texts and ids of their blocks."""
         for place, message in enumerate(session.history):
@@ -298,8 +212,6 @@ class _Talk:
             for block in blocks(message):
                 if block["type"] == "tool_use":
                     self.calls[block["id"]] = block
-                    if block["name"] in _LISTS:
-                        self.lists.append((place, block))
 
     def messages(
         self, start: int, end: int, stayed: set[int] | frozenset[int] = frozenset()
@@ -323,7 +235,20 @@ class _Talk:
 def _items(
     talk: _Talk, start: int, compaction: CompactionRecord
 ) -> dict[str, list[str]]:
-    """Return the texts of each kind that a compaction replaced."""
+    """Return the texts of each kind that a compaction replaced.
+
+    - Your messages: what the person typed, without what programs put between.
+    - Your rules: their sentences of 15 characters or more with a word such as "never",
+      "always", "must" or "don't", in messages under 400 characters.
+    - Files: kept if their name stands there, whatever the folder.
+    - Numbers: of three digits or more, in your messages and the model's words.
+    - Error lines: lines of 30 to 400 characters with Error, Exception or failed, in
+      results of commands or of calls that failed. Kept if the 30 characters after the
+      colon are there, or the last 30.
+    - Commands: without a `cd` before and a `tail`, `head` or `grep` behind.
+    - Your messages from before: those that an earlier compaction had seen. One is kept
+      if it stands whole, or if 40 characters of it in a row do.
+    """
     end = compaction.seen
     session = talk.session
     stayed = _stayed(talk, compaction)
@@ -353,7 +278,7 @@ def _items(
         NUMBERS: _once(n for text in (*texts, *words) for n in _numbers(text)),
         ERRORS: _once(line for m in replaced for line in _errors(m, talk.calls)),
         COMMANDS: _once(core for call in called for core in _command(call)),
-        TODOS: _todos([block for place, block in talk.lists if place < end]),
+        EARLIER: talk.messages(0, start),
     }
 
 
@@ -446,54 +371,6 @@ def _command(call: Mapping[str, Any]) -> Iterator[str]:
         yield core
 
 
-def _todos(calls: Sequence[Any]) -> list[str]:
-    """Return what is still open of the newest list of todos."""
-    listed = dict[str, str]()
-    tasks = dict[str, dict[str, str]]()
-    for block in calls:
-        given: Any = block["input"]
-        if block["name"] in _WHOLE_LISTS:
-            entries: Any = given.get("todos") or given.get("plan") or []
-            listed = {
-                str(entry.get("content") or entry.get("step")): str(entry.get("status"))
-                for entry in _dicts(entries)
-            }
-        elif block["name"] == "TaskCreate":
-            task = {"text": str(given.get("subject") or ""), "status": "pending"}
-            tasks[str(len(tasks) + 1)] = task
-        elif block["name"] == "TaskUpdate" and str(given.get("taskId")) in tasks:
-            task = tasks[str(given["taskId"])]
-            task["status"] = str(given.get("status") or task["status"])
-            task["text"] = str(given.get("subject") or task["text"])
-    every = [*listed.items(), *((t["text"], t["status"]) for t in tasks.values())]
-    return [text for text, status in every if text and status in _OPEN]
-
-
-def _dicts(values: Any) -> list[dict[str, Any]]:
-    listed = cast(list[Any], values) if isinstance(values, list) else []
-    return [each for each in listed if isinstance(each, dict)]
-
-
-_OPEN = ("pending", "in_progress")
-_WHOLE_LISTS = ("TodoWrite", "todo_write", "update_plan")
-_LISTS = (*_WHOLE_LISTS, "TaskCreate", "TaskUpdate")
-"""Tools that write todos: all of them, or one."""
-
-
-def _quotes(summary: str) -> list[str]:
-    """Return what a summary puts into double quotes, but for code.
-
-    >>> _quotes('He said "Never change the old prices again.", and "no".')
-    ['Never change the old prices again.']
-    """
-    found = list[str]()
-    for line in _FENCE.sub("\n", summary).split("\n"):
-        parts = normal(line).split('"')
-        if len(parts) % 2:  # each quote has its end
-            found += [part for part in parts[1::2] if len(part) >= _QUOTE]
-    return _once(found)
-
-
 # -- what is kept ----------------------------------------------------------------------
 
 
@@ -520,6 +397,12 @@ def _stands_in(within: str) -> Callable[[str], bool]:
     return stands
 
 
+def _all_tested(
+    items: Mapping[str, Sequence[str]], summary: str
+) -> dict[str, list[bool]]:
+    return {kind: _tested(kind, texts, summary) for kind, texts in items.items()}
+
+
 def _tested(kind: str, texts: Sequence[str], summary: str) -> list[bool]:
     """Tell for each text of a kind whether a summary keeps it."""
     if not texts:
@@ -533,9 +416,8 @@ def _tested(kind: str, texts: Sequence[str], summary: str) -> list[bool]:
         ERRORS: lambda text: _specific(text) in within,
         COMMANDS: lambda text: text in within,
         RULES: lambda text: normal(text).rstrip(".!? ") in within,
-        EARLIER_RULES: lambda text: normal(text).rstrip(".!? ") in within,
     }
-    if kind in (EARLIER, STILL):
+    if kind == EARLIER:
         tests[kind] = _stands_in(within)
     test = tests.get(kind, lambda text: stands_whole(normal(text), within))
     return [test(text) for text in texts]
@@ -555,85 +437,6 @@ def _specific(line: str) -> str:
     rest = line[found.end() :] if found else line
     after = re.sub(r"^[^:]{0,60}:\s*", "", rest, count=1).strip()
     return after[:_SPECIFIC] if len(after) >= _SPECIFIC else line[-_SPECIFIC:]
-
-
-def _unsaid(session: Session, measured: Sequence[_Measured]) -> set[tuple[int, str]]:
-    """Return the quotes of summaries that stand nowhere before, with the place of the
-    compaction.
-
-    The file is searched once. Of each text a piece of eight letters is looked up every
-    sixteen letters, and a long quote that stands in it has one of them whole.
-    """
-    wanted = dict[str, set[tuple[int, str, str]]]()
-    missing = set[tuple[int, str, str]]()
-    short = set[tuple[int, str, str]]()
-    for each in measured:
-        for quote in each.items[QUOTES]:
-            for part in _CUT.split(quote):
-                piece = bare(part)
-                if len(part.strip()) >= _PIECE and len(piece) >= _STEP:
-                    sought = each.end, quote, piece
-                    missing.add(sought)
-                    if len(piece) < _STRIDE + _STEP:
-                        short.add(sought)
-                        continue
-                    for at in range(_STRIDE):
-                        wanted.setdefault(piece[at : at + _STEP], set()).add(sought)
-    for place, text in _texts(session, measured) if missing else ():
-        plain = bare(text)
-        starts = {*_PIECES.findall(plain)} & wanted.keys()
-        likely = [*([short] if short else []), *(wanted[start] for start in starts)]
-        if not likely:
-            continue
-        missing -= {
-            sought
-            for several in likely
-            for sought in several
-            if place < sought[0] and sought in missing and sought[2] in plain
-        }
-        if not missing:
-            break
-    return {(end, quote) for end, quote, _ in missing}
-
-
-def _texts(
-    session: Session, measured: Sequence[_Measured]
-) -> Iterator[tuple[int, str]]:
-    """Yield every text of a session with its place."""
-    for place, message in enumerate(session.history):
-        for block in blocks(message):
-            yield place, _text(block)
-    yield from ((each.end, each.summary) for each in measured)
-    if isinstance(session, Recorded):
-        yield from ((place, text) for place, text in session.queued)
-
-
-def _text(block: Mapping[str, Any]) -> str:
-    match block:
-        case {"type": "tool_result"}:
-            text = result_text(dict(block))
-            is_numbered = "→" in text or "\t" in text
-            return _ARROWS.sub("", text) if is_numbered else text
-        case {"type": "tool_use" | "server_tool_use", "input": given}:
-            return json.dumps(given, ensure_ascii=False).replace("\\n", "\n")
-        case _:
-            return str(block.get("text") or block.get("thinking") or "")
-
-
-def bare(text: str) -> str:
-    """Return a text's letters and digits, in small letters.
-
-    >>> bare("It's _so_, 3x.")
-    'itsso3x'
-    """
-    if text.isascii():  # most are, and this is ten times as fast
-        return text.encode().translate(None, _NO_LETTERS).decode().lower()
-    return _NO_LETTER.sub("", text).lower()
-
-
-_PIECES = re.compile(rf"(.{{{_STEP}}}).{{0,{_STRIDE - _STEP}}}", re.DOTALL)
-_NO_LETTER = re.compile(r"[\W_]+")
-_NO_LETTERS = bytes(n for n in range(128) if not chr(n).isalnum())
 
 
 # -- many files ------------------------------------------------------------------------
@@ -661,7 +464,7 @@ def pooled(every: Sequence[Sequence[Compacted]]) -> list[Row]:
                 if flags:
                     shares.setdefault(kind, []).append(flags)
                     hooked.setdefault(kind, []).extend(with_hooks)
-                if other and kind != QUOTES:
+                if other:
                     base = kind.partition(" characters")[0]
                     tested = _tested(MESSAGES if base != kind else kind, texts, other)
                     chances.setdefault(kind, []).extend(tested)

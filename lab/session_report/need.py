@@ -8,7 +8,7 @@ quoted.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -98,19 +98,29 @@ def lost_quotes(
 
     `since`: the first turn that is asked for. Before it no quotes are looked for.
     """
-    numbers, table = _quotes(session, len(session.requests), since)
+    index, table = _quotes(session, len(session.requests), since)
     outputs = table[turn - 1]
     if not outputs:
         return []
-    held = dict(each for message in context for each in named_blocks(message))
-    known = {numbers[key] for key in held.keys() & numbers.keys()}
-    # A summary, what is left of a cut result, or what was put back may have the text
-    # too.
-    others = [said(block) for key, block in held.items() if key not in numbers]
+    held = set(map(id, context))
+    # What stands in the context as it was said is known by its messages. The rest may
+    # have a part of it: a summary, what is left of a cut result, or what was put back.
+    changed = dict(
+        each
+        for message in context
+        if id(message) not in index.messages
+        for each in named_blocks(message)
+    )
+    known = {index.numbers[key] for key in changed.keys() & index.numbers.keys()}
+    others = [said(block) for key, block in changed.items() if key not in index.numbers]
     texts = [*others, *(_unquoted(text) for text in others if "\n> " in text)]
 
     def is_lost(quote: Quote) -> bool:
-        return known.isdisjoint(quote.texts) and not any(quote.text in t for t in texts)
+        return (
+            known.isdisjoint(quote.texts)
+            and all(held.isdisjoint(index.holders[n]) for n in quote.texts)
+            and not any(quote.text in text for text in texts)
+        )
 
     lost = ([quote for quote in quotes if is_lost(quote)] for quotes in outputs)
     return [quotes for quotes in lost if quotes]
@@ -150,66 +160,83 @@ def said(block: Block) -> str:
 @lru_cache(maxsize=8)
 def _quotes(
     session: Session, requests: int, since: int
-) -> tuple[Mapping[int, int], list[list[list[Quote]]]]:
-    """Return the number of each block's text by the block's id, and each reply's quotes
-    by output.
+) -> tuple["_Index", list[list[list[Quote]]]]:
+    """Return the texts of a session, and each reply's quotes by output.
 
     `requests`: how many there are, because the session may still grow. Turns before
     `since` get none.
     """
-    index = _Index()
+    last = session.requests[requests - 1].seen if requests else 0
+    late = session.requests[since - 1 : requests]
+    replies = {said(block): None for each in late for block in blocks(each.reply)}
+    index = _Index(session.history[:last], [*replies])
     seen = 0
     table = list[list[list[Quote]]]()
     for turn, request in enumerate(session.requests[:requests], 1):
         for message in session.history[seen : request.seen]:
-            index.add(message)
+            index.say(message)
         seen = request.seen
         replied = blocks(request.reply) if turn >= since else []
         outputs = (index.quotes(block) for block in replied)
         table.append([quotes for quotes in outputs if quotes])
-    return index.numbers, table
+    return index, table
 
 
 class _Index:
-    """Where each piece of the texts so far stands. A text that comes again is noted
-    once."""
+    """Where each piece of a session's texts stands. A text that comes again is noted
+    once.
 
-    def __init__(self) -> None:
-        self.numbers: dict[int, int] = {}  # block id -> number of its text
-        self._texts: dict[str, int] = {}  # text -> its number
-        self._newest: list[
-            tuple[str, int, int]
-        ] = []  # by number: text, newest block id, tokens
-        self._first: dict[str, int] = {}  # piece -> its first place
-        self._others: dict[str, list[int]] = {}  # piece -> its later places
-        self._order: dict[int, int] = {}  # number -> when it was said last
+    All pieces that a reply may have are noted at once, and those of texts that are not
+    said yet are left aside.
+    """
 
-    def add(self, message: Message) -> None:
-        """Take the blocks of a message as sources."""
+    def __init__(self, messages: Sequence[Message], replies: Sequence[str]) -> None:
+        self.numbers = dict[int, int]()
+        """By the id of a block, the number of its text."""
+        self.messages = {id(message) for message in messages}
+        """The ids of the messages whose blocks are known."""
+        self.holders = list[list[int]]()
+        """By the number of a text, the ids of the messages that have it."""
+        numbers = dict[str, int]()
+        for message in messages:
+            for key, block in named_blocks(message):
+                number = numbers.setdefault(said(block), len(numbers))
+                if number == len(self.holders):
+                    self.holders.append([])
+                self.holders[number].append(id(message))
+                self.numbers[key] = number
+        self._texts = [*numbers]
+        self._newest = dict[int, tuple[int, int, str, Block]]()
+        """By the number of a text that was said: when that was last, and the block,
+        with its id and role."""
+        pieces, starts = _matches(self._texts, replies)
+        self._starts = dict(zip(replies, starts, strict=True))
+        """By a reply's text, where in it a piece may begin."""
+        self._pieces = dict[str, list[int]]()
+        """By a piece, its places."""
+        for number, (text, offsets) in enumerate(zip(self._texts, pieces, strict=True)):
+            for at in offsets:
+                places = self._pieces.setdefault(text[at : at + _PIECE], [])
+                places.append(number * _ROOM + at)
+        self._end = 0
+        """Behind the last place of what was said so far."""
+        self._count = 0
+
+    def say(self, message: Message) -> None:
+        """Take the blocks of a message as sources from here on."""
         for key, block in named_blocks(message):
-            text = said(block)
-            alone: Message = {"role": message["role"], "content": [block]}
-            newest = text, key, round(message_tokens(alone))
-            number = self._texts.setdefault(text, len(self._texts))
-            if number == len(self._newest):
-                self._newest.append(newest)
-                start = number * _ROOM
-                for at in range(0, len(text) - _PIECE + 1, _PIECE):
-                    piece = text[at : at + _PIECE]
-                    place = start + at
-                    if self._first.setdefault(piece, place) != place:
-                        self._others.setdefault(piece, []).append(place)
-            self._newest[number], self.numbers[key] = newest, number
-            self._order[number] = len(self.numbers)
+            number = self.numbers[key]
+            self._count += 1
+            self._newest[number] = self._count, key, message["role"], block
+            self._end = max(self._end, (number + 1) * _ROOM)
 
     def _places(self, piece: str) -> Iterator[tuple[int, int]]:
         """Yield the text's number and the offset of each place of a piece, in their
         order."""
-        first = self._first.get(piece)
-        if first is not None:
-            yield divmod(first, _ROOM)
-            for place in self._others.get(piece, ()):
-                yield divmod(place, _ROOM)
+        for place in self._pieces.get(piece, ()):
+            if place >= self._end:
+                return
+            yield divmod(place, _ROOM)
 
     def quotes(self, block: Block) -> list[Quote]:
         """Find what a block repeats, from its beginning on, each time as much as
@@ -217,20 +244,14 @@ class _Index:
         text = said(block)
         found = list[Quote]()
         start = 0
-        at = 0
-        last = len(text) - _PIECE + 1
-        first = self._first
-        while True:
-            known = (i for i in range(at, last) if text[i : i + _PIECE] in first)
-            at = next(known, last)
-            if at >= last:
-                return found
-            span = self._longest(text, start, at)
+        for at in self._starts[text]:
+            places = self._pieces.get(text[at : at + _PIECE], ()) if at >= start else ()
+            is_known = places and places[0] < self._end
+            span = self._longest(text, start, at) if is_known else None
             if span:
                 found.append(self._quote(text[span[0] : span[1]]))
-                start = at = span[1]
-            else:
-                at += 1
+                start = span[1]
+        return found
 
     def _quote(self, quoted: str) -> Quote:
         """Name the texts that have a quote. Each has a whole piece at one of its first
@@ -239,16 +260,17 @@ class _Index:
             number
             for at in range(_PIECE)
             for number, begin in self._places(quoted[at : at + _PIECE])
-            if begin >= at and self._newest[number][0].startswith(quoted, begin - at)
+            if begin >= at and self._texts[number].startswith(quoted, begin - at)
         }
-        _, source, tokens = self._newest[max(numbers, key=self._order.__getitem__)]
+        _, source, role, block = max(self._newest[number] for number in numbers)
+        tokens = round(message_tokens({"role": role, "content": [block]}))
         return Quote(quoted, source, tokens, frozenset(numbers))
 
     def _longest(self, text: str, start: int, at: int) -> tuple[int, int] | None:
         """Return the longest quote around the piece at `at`, not before `start`."""
         best = (0, 0)
         for number, begin in self._places(text[at : at + _PIECE]):
-            source = self._newest[number][0]
+            source = self._texts[number]
             # What reaches further back than a piece was found before. The rest is
             # compared ahead.
             more = best[1] - best[0] - min(at - start, _PIECE)
@@ -263,6 +285,20 @@ class _Index:
             last - first >= QUOTED and len("".join(text[first:last].split())) >= _PIECE
         )
         return best if is_quote else None
+
+
+def _matches(
+    sources: Sequence[str], texts: Sequence[str]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return which pieces of sources may stand in a text, and where, as `shingles`
+    does. Without numpy, as in a web page, it is all of them."""
+    try:
+        from session_report.shingles import matches
+    except ImportError:
+        pieces = ([*range(0, len(each) - _PIECE + 1, _PIECE)] for each in sources)
+        windows = ([*range(len(each) - _PIECE + 1)] for each in texts)
+        return [*pieces], [*windows]
+    return matches(sources, texts, _PIECE)
 
 
 def _span(text: str, start: int, at: int, source: str, begin: int) -> tuple[int, int]:

@@ -1,14 +1,13 @@
-"""Read the JSON objects of a file, whatever else stands in it."""
+"""Read the JSON objects of a session's file, whatever else stands in it."""
 
 import io
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import BinaryIO
 
 from agentlib.session import file
 from agentlib.session.file import Line
-from session_report.formats import gemini
+from session_report.formats import Source
 
 _LONGEST = 2**28
 _MOST = 200
@@ -21,32 +20,32 @@ _CHUNK = 2**10
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """What a file begins with that Windows PowerShell 5 wrote with `>`."""
 _DATABASE = b"SQLite format 3\0"
-TORN = "(the compressed file is damaged, or ends in the middle)"
+TORN = "the compressed file is damaged, or ends in the middle"
 """Stands among the skipped texts for what could not be unpacked."""
 
 
 def objects(
-    path: Path, skipped: list[str], progress: Callable[[int], object] = int
+    source: Source, skipped: list[str], progress: Callable[[int], object] = int
 ) -> Iterator[Line]:
-    """Yield the JSON objects of a file. The beginnings of other texts in it go to
+    """Yield the JSON objects of a source. The beginnings of other texts in it go to
     `skipped`.
 
-    A file whose name ends in .zst is unpacked. `progress` gets the bytes of the file as
-    they are read. Raises ValueError if it is no regular file or a database, or if a
-    compressed file holds far more than sessions do.
+    A file whose name ends in .zst is unpacked. `progress` gets the bytes as they are
+    read. Raises ValueError if it is no regular file or a database, or if a compressed
+    file holds far more than sessions do.
     """
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a regular file")
-    with path.open("rb") as raw:
-        is_packed = path.suffix == ".zst"
+    if source.path.exists() and not source.path.is_file():
+        raise ValueError(f"{source.path} is not a regular file")
+    with source.open() as raw:
+        is_packed = source.path.suffix == ".zst"
         lines = _unpacked(raw, skipped, progress) if is_packed else _told(raw, progress)
         parts = file.parts(lines)
         for number, part in parts:
             if isinstance(part, dict):
-                yield from gemini.objects(part)
+                yield part
             elif number == 1 and part == "{":  # one object on many lines
                 rest = b"".join(lines)
-                yield from gemini.objects(json.loads(b"{" + rest))
+                yield json.loads(b"{" + rest)
                 return
             else:
                 skipped.append(part[:200])

@@ -12,26 +12,31 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
-from math import nan
+from math import isnan, nan
 from operator import is_
-from typing import Any
-
-import numpy as np
 
 from agentlib.api.spending import Usage, priced, unpriced
 from agentlib.auto_compact import summary_text
 from agentlib.estimation import estimate_text, message_tokens, prompt_tokens
 from agentlib.messages import (
     PUT_BACK,
+    Message,
     blocks,
     of_type,
     result_text,
 )
-from agentlib.session.file import Request
+from agentlib.session.file import Prefix, Request
 from agentlib.settings import MODEL
 from agentlib.transcripts import Session
 from session_report.bills import lifetime
-from session_report.need import Row, calls_of, lost_quotes, named_blocks, what_of
+from session_report.need import (
+    Quote,
+    Row,
+    calls_of,
+    lost_quotes,
+    named_blocks,
+    what_of,
+)
 from session_report.tools import files_of, kind_of
 from session_report.weights import Weights
 
@@ -60,6 +65,9 @@ is smaller than this share of the last one has lost something."""
 _USUAL = {READS: 0.1, ANSWERS: 5.0}
 """What a token costs against one of the prompt, where only a sum is known."""
 BASE = "system prompt and tools"
+Sums = tuple[float, float]
+"""Tokens and dollars."""
+_NOTHING: Sums = (0.0, 0.0)
 
 # -- where the dollars went ------------------------------------------------------------
 
@@ -115,11 +123,11 @@ def _response(
     own = [*(call for call in calls if call.get("type") == ""), usage]
     bills = [_bill([each], model) for each in own]
     prompt = prompt_tokens(usage)
-    new = [bill["written"] + bill["uncached"] for bill in bills]
+    new = [_added(bill["written"], bill["uncached"]) for bill in bills]
     # Only the first call of a response can miss what the response before has written.
     first = prompt_tokens(own[0])
-    again = min(new[0][0], max(0, min(old, first) - bills[0]["read"][0]))
-    share = again / (new[0][0] or 1) * (again > max(_LEAST, _SHARE * first))
+    missed = min(new[0][0], max(0, min(old, first) - bills[0]["read"][0]))
+    share = missed / (new[0][0] or 1) * (missed > max(_LEAST, _SHARE * first))
     why = (PAUSE if idle > life else WARM) if share else GROWTH
     if before is None or any(
         start < place <= request.seen for place in session.extras.emptied
@@ -130,15 +138,19 @@ def _response(
         why = COMPACTION
         share = 1
     places = (READS, GROWTH, ANSWERS, COMPACTION, BESIDE, why)
-    spent = {where: np.zeros(2) for where in places}
+    spent: dict[str, Sums] = dict.fromkeys(places, _NOTHING)
     summaries = _bill((usage for c in compactions for usage in c.usage), model)
-    spent[READS] += sum(bill["read"] for bill in bills)
-    spent[READS] += sum(_bill((each.usage for each in repeats), model).values())
-    spent[ANSWERS] += sum(bill["answers"] for bill in bills)
-    spent[COMPACTION] += sum(summaries.values())
-    spent[GROWTH] += (1 - share) * new[0] + sum(new[1:], np.zeros(2))
-    spent[why] += share * new[0]
-    spent[BESIDE] += sum(bill["searches"] for bill in bills)
+    again = _bill((each.usage for each in repeats), model)
+
+    def spend(where: str, *sums: Sums) -> None:
+        spent[where] = _added(spent[where], *sums)
+
+    spend(READS, *(bill["read"] for bill in bills), *again.values())
+    spend(ANSWERS, *(bill["answers"] for bill in bills))
+    spend(COMPACTION, *summaries.values())
+    spend(GROWTH, _part(1 - share, new[0]), *new[1:])
+    spend(why, _part(share, new[0]))
+    spend(BESIDE, *(bill["searches"] for bill in bills))
     beside = list[Row]()
     unknown = Counter[str]()
     for call in (call for call in calls if call.get("type") != ""):
@@ -146,17 +158,17 @@ def _response(
         where = COMPACTION if call.get("type") == "compaction" else BESIDE
         bill = _bill([call], name)
         answered = bill.pop("answers")
-        asked = sum(bill.values(), np.zeros(2))
+        asked = _added(*bill.values())
         for place, sums in ((where, asked), (ANSWERS, answered)):
             if name == model:
-                spent[place] += sums
+                spend(place, sums)
             elif sums[0]:
-                beside.append({"model": name, "where": place, "sums": tuple(sums)})
+                beside.append({"model": name, "where": place, "sums": sums})
         unknown.update(_left_out(call, name))
     for each in own:
         unknown.update(_left_out(each, model))
     stated = usage.get("stated")
-    is_unknown = bool(np.isnan(sum(sums[1] for sums in spent.values())))
+    is_unknown = any(isnan(usd) for _, usd in spent.values())
     is_stated = stated is not None and is_unknown
     if stated is not None and is_unknown:
         spent = _stated(spent, stated)
@@ -172,8 +184,7 @@ def _response(
         "gone": old - prompt if is_shrunk and old_branch in (0, branch) else 0,
         "branch": branch, "key": _copy_key(request), "origin": usage.get("origin", ""),
         "request": usage.get("request", ""), "opening": _opening(request),
-        "spent": {where: tuple(sums) for where, sums in spent.items() if sums[0]
-                  or sums[1]},
+        "spent": {where: sums for where, sums in spent.items() if any(sums)},
         "beside": beside, "unpriced": unknown, "is_stated": is_stated,
         "is_estimated": bool(usage.get("is_estimated")),
     }  # fmt: skip
@@ -206,21 +217,32 @@ def _left_out(usage: Usage, model: str) -> dict[str, int]:
         return {}
 
 
-def _stated(spent: "dict[str, np.ndarray[Any, Any]]", usd: float) -> "dict[str, Any]":
+def _stated(spent: dict[str, Sums], usd: float) -> dict[str, Sums]:
     """Divide the dollars that a file states among the places, by usual prices."""
     weights = {where: sums[0] * _USUAL.get(where, 1.0) for where, sums in spent.items()}
     total = sum(weights.values()) or 1.0
     return {
-        where: np.array([sums[0], usd * weights[where] / total])
-        for where, sums in spent.items()
+        where: (sums[0], usd * weights[where] / total) for where, sums in spent.items()
     }
 
 
-def _bill(usages: Iterable[Usage], model: str) -> "dict[str, np.ndarray[Any, Any]]":
+def _added(*sums: Sums) -> Sums:
+    tokens, usd = _NOTHING
+    for each in sums:
+        tokens += each[0]
+        usd += each[1]
+    return tokens, usd
+
+
+def _part(share: float, sums: Sums) -> Sums:
+    return share * sums[0], share * sums[1]
+
+
+def _bill(usages: Iterable[Usage], model: str) -> dict[str, Sums]:
     """Add up usages: for each way of billing its tokens and dollars, NaN without a
     price."""
     kinds = ("read", "written", "uncached", "answers", "searches")
-    total = {kind: np.zeros(2) for kind in kinds}
+    total: dict[str, Sums] = dict.fromkeys(kinds, _NOTHING)
     for usage in usages:
         try:
             bill = priced(usage, model)
@@ -229,7 +251,7 @@ def _bill(usages: Iterable[Usage], model: str) -> "dict[str, np.ndarray[Any, Any
                 kind: (tokens, nan if tokens else 0.0)
                 for kind, (tokens, _) in priced(usage, MODEL).items()
             }
-        total = {kind: total[kind] + bill.get(kind, (0, 0.0)) for kind in kinds}
+        total = {kind: _added(total[kind], bill.get(kind, _NOTHING)) for kind in kinds}
     return total
 
 
@@ -254,22 +276,37 @@ def window(session: Session) -> list[Row]:
     first = next(
         (c.seen for c in session.compactions if c.message), len(session.history)
     )
-    contexts = [request.context for request in session.requests if request.seen < first]
-    sent = Counter(id(message) for context in contexts for message in context)
-    rows: list[Row] = [
-        {"what": BASE, "tool": "", "tokens": weights.base * len(contexts)}
-    ]
-    for message in {id(m): m for context in contexts for m in context}.values():
+    sent = [request.sent for request in session.requests if request.seen < first]
+    rows: list[Row] = [{"what": BASE, "tool": "", "tokens": weights.base * len(sent)}]
+    for message, times in _sent(sent):
         parts = [
             (b, message_tokens({**message, "content": [b]})) for b in blocks(message)
         ]
-        tokens = sent[id(message)] * weights.of(message).tokens
+        tokens = times * weights.of(message).tokens
         scale = tokens / (sum(guess for _, guess in parts) or 1)
         rows += [
             {**what_of(b, message, calls), "tokens": scale * guess}
             for b, guess in parts
         ]
     return rows
+
+
+def _sent(contexts: Iterable[Prefix]) -> Iterable[tuple[Message, int]]:
+    """Return each message of some contexts, and in how many it is. Contexts that share
+    a list are counted at once."""
+    lists = dict[int, tuple[list[Message], Counter[int]]]()
+    for sent in contexts:
+        _, sizes = lists.setdefault(id(sent.growing), (sent.growing, Counter()))
+        sizes[sent.size] += 1
+    times = Counter[int]()
+    messages = dict[int, Message]()
+    for growing, sizes in lists.values():
+        left = sizes.total()
+        for place, message in enumerate(growing[: max(sizes)]):
+            left -= sizes[place]
+            messages.setdefault(id(message), message)
+            times[id(message)] += left
+    return ((message, times[key]) for key, message in messages.items())
 
 
 def files_read(session: Session) -> list[Row]:
@@ -338,30 +375,34 @@ def losses(session: Session) -> list[Row]:
     them, see `replay.need`. `turn` is when that happened first, `times` how often it
     did, and `quote` has the words. The agent may have found them again by other means.
     """
-    calls = calls_of(session)
-    lost = dict[int, Row]()
-    places = {
-        key: (place, what_of(block, message, calls))
-        for place, message in enumerate(session.history)
-        for key, block in named_blocks(message)
-    }
     made = [(c.seen, n) for n, c in enumerate(session.compactions, 1) if c.message]
     first = min((seen for seen, _ in made), default=0)
     turns = list(enumerate(session.requests, 1))
     late = [(turn, request) for turn, request in turns if request.seen >= first]
+    found = list[tuple[int, int, Quote]]()
     for turn, request in late if made else []:
         lost_here = lost_quotes(session, turn, request.context, late[0][0])
-        for quote in (q for qs in lost_here for q in qs):
-            place, what = places[quote.source]
-            by = next((n for seen, n in made if place < seen <= request.seen), None)
-            if by:  # or else it was cleared
-                row = {
-                    "compaction": by,
-                    **what,
-                    "tokens": quote.tokens,
-                    "turn": turn,
-                    "times": 0,
-                }
-                row["quote"] = " ".join(quote.text.replace("\0", " ").split())
-                lost.setdefault(quote.source, row)["times"] += 1
+        found += ((turn, request.seen, q) for quotes in lost_here for q in quotes)
+    places = _places(session, {quote.source for _, _, quote in found})
+    lost = dict[int, Row]()
+    for turn, place, quote in found:
+        source, what = places[quote.source]
+        by = next((n for seen, n in made if source < seen <= place), None)
+        if by:  # or else it was cleared
+            row = {"compaction": by, **what, "tokens": quote.tokens, "turn": turn}
+            row["times"] = 0
+            row["quote"] = " ".join(quote.text.replace("\0", " ").split())
+            lost.setdefault(quote.source, row)["times"] += 1
     return list(lost.values())
+
+
+def _places(session: Session, sources: set[int]) -> dict[int, tuple[int, Row]]:
+    """Return the place of some blocks in the history, and what they are, by their
+    ids."""
+    calls = calls_of(session) if sources else {}
+    return {
+        key: (place, what_of(block, message, calls))
+        for place, message in enumerate(session.history if sources else ())
+        for key, block in named_blocks(message)
+        if key in sources
+    }

@@ -4,6 +4,7 @@ Each file is added up in a worker, so that no session travels between processes.
 that can't be read is named and never ends the run.
 """
 
+import gc
 import os
 import signal
 import threading
@@ -23,10 +24,8 @@ from pandas import DataFrame
 from agentlib.api.spending import own_prices
 from agentlib.session.file import defer_ctrl_c
 from agentlib.transcripts import Session
-from session_report import FORMATS, PROJECTS, files, kept, load
-from session_report.formats import About
-from session_report.formats.claude_code import kind_of, project_of
-from session_report.gathered import Recorded
+from session_report import FORMATS, PROJECTS, kept, load
+from session_report.formats import About, Source, folder_of
 from session_report.one import (
     NOT_COUNTED,
     Row,
@@ -36,7 +35,8 @@ from session_report.one import (
     responses,
     window,
 )
-from session_report.reading import inside
+from session_report.reading import inside, only, sources
+from session_report.recorded import Recorded
 
 if TYPE_CHECKING:
     from pandas import Series
@@ -55,6 +55,20 @@ UNPRICED = "not priced: "
 """Begins a note on what the dollars leave out."""
 _NOTES = ("journal.jsonl", "history.jsonl", "session_index.jsonl")
 """Files of Claude Code and Codex that lie beside sessions and hold none."""
+_COLUMNS = (
+    "at",
+    "model",
+    "prompt",
+    "answer",
+    "branch",
+    "key",
+    "origin",
+    "request",
+    "opening",
+    "is_stated",
+    "is_estimated",
+)
+"""What a response says that isn't about one of the places where its tokens went."""
 _BROKEN = "broken"
 _ENDED = "reading it ended the process, perhaps for want of memory"
 FALLS = "silent falls of the prompt"
@@ -192,32 +206,55 @@ def _follow(parent: int) -> None:
 
 
 def summarise(
-    path: Path, session: Session | None = None, prices: Prices = ()
+    path: Path | Source, session: Session | None = None, prices: Prices = ()
 ) -> dict[str, DataFrame]:
-    """Add up one file: the tables of `overview`, without its texts. Raises what `load`
-    raises.
+    """Add up one session: the tables of `overview`, without its texts. Raises what
+    `load` raises.
 
     `session`: what is in the file, if it is loaded already. `prices`: models with
     prices of one's own.
     """
-    session = session or load(path)
+    source = only(path)
+    with _without_collecting():
+        return _summarised(source, session or load(source), prices)
+
+
+@contextmanager
+def _without_collecting() -> Generator[None]:
+    """Don't look for circles of objects that nobody needs. A session is many objects
+    without circles, and each look at them all takes a tenth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _summarised(
+    source: Source, session: Session, prices: Prices
+) -> dict[str, DataFrame]:
     parts = [session, *(session.asides if isinstance(session, Recorded) else [])]
     parts = [part for part in parts if part.requests]
     if not parts:
         raise ValueError("it has no response")
     with own_prices(prices):
         tables = [
-            _tables(path, number, part, part is session)
+            _tables(source, number, part, part is session)
             for number, part in enumerate(parts)
         ]
+    first, *more = tables
     return {
-        name: pandas.concat([each[name] for each in tables], ignore_index=True)
-        for name in tables[0]
+        name: pandas.concat([first[name], *(each[name] for each in more)])
+        if more
+        else first[name]
+        for name in first
     }
 
 
 def _tables(
-    path: Path, number: int, session: Session, is_whole: bool
+    source: Source, number: int, session: Session, is_whole: bool
 ) -> dict[str, DataFrame]:
     """Make the tables of one conversation in a file."""
     about = session.about if isinstance(session, Recorded) else About()
@@ -225,12 +262,10 @@ def _tables(
     spent = list[Row]()
     notes = list[Row]()
     for row in every:
-        name = {"response": f"{path}#{number}/{row['turn']}"}
+        name = {"response": f"{source}#{number}/{row['turn']}"}
         notes += [{**name, "what": what, "number": n} for what, n in _notes(row)]
-        spent += [{**row, **name, **place} for place in _places(row)]
-    for row in spent:
-        for column in ("spent", "beside", "unpriced", "turn", "why", "minutes", "gone"):
-            del row[column]
+        kept_columns = {column: row[column] for column in _COLUMNS}
+        spent += [{**kept_columns, **name, **place} for place in _places(row)]
     lost = [row["tokens"] for row in losses(session)] if session.compactions else []
     events = {FALLS: [row["gone"] for row in every if row["gone"]], LOST: lost}
     sums = [
@@ -240,28 +275,48 @@ def _tables(
     tables = {
         "spent": spent,
         "notes": notes,
-        "window": window(session),
-        "files": files_read(session),
+        "window": _pooled(window(session), ("what", "tool"), ("tokens",)),
+        "files": _pooled(files_read(session), ("file",), ("reads",)),
         "events": sums,
-        "again": calls_again(session),
+        "again": _pooled(calls_again(session), ("tool",), ("calls", "same", "tokens")),
         "kept": kept.sums(session) if session.compactions else [],
         "left out": [{"damaged": damaged, "failed": about.failed}],
         "named": [{"agent": name, "tokens": n} for name, n in about.agents.items()],
         "stated": [{"dollars": about.stated}] if about.stated else [],
     }
     names = {
-        "session": f"{path.stem}#{number}" if number else path.stem,
-        "project": about.project or project_of(path),
-        "kind": about.kind or kind_of(path),
+        "session": f"{source.name}#{number}" if number else source.name,
+        "project": about.project or folder_of(source.path),
+        "kind": about.kind or "session",
         "program": program_of(session),
-        "path": str(path),
-        "conversation": f"{path}#{number}",
+        "path": str(source),
+        "conversation": f"{source}#{number}",
         "thread": about.thread,
         "parent": about.parent,
     }
-    rows = {name: [_clean(row) for row in rows] for name, rows in tables.items()}
-    names = _clean(names)
-    return {name: DataFrame(each).assign(**names) for name, each in rows.items()}
+    return {table: _framed(rows, names) for table, rows in tables.items()}
+
+
+def _framed(rows: Sequence[Row], names: Row) -> DataFrame:
+    """Make a table of rows that have the same columns, with `names` in each."""
+    columns = {
+        column: [_clean(row[column]) for row in rows] for column in (rows or [{}])[0]
+    }
+    named = {name: [_clean(value)] * len(rows) for name, value in names.items()}
+    return DataFrame(columns | named)
+
+
+def _pooled(
+    rows: Iterable[Row], by: tuple[str, ...], sums: tuple[str, ...]
+) -> list[Row]:
+    """Add up the rows that have the same names."""
+    pooled = dict[tuple[Any, ...], Row]()
+    for row in rows:
+        names = {name: row[name] for name in by}
+        known = pooled.setdefault((*names.values(),), names | dict.fromkeys(sums, 0))
+        for name in sums:
+            known[name] += row[name]
+    return [*pooled.values()]
 
 
 def program_of(session: Session) -> str:
@@ -269,9 +324,9 @@ def program_of(session: Session) -> str:
     return session.about.program if isinstance(session, Recorded) else "ours"
 
 
-def _clean(row: Row) -> Row:
+def _clean(value: Any) -> Any:
     """Write half a surrogate pair, which no encoding takes, as a backslash escape."""
-    return {n: plain_text(v) if isinstance(v, str) else v for n, v in row.items()}
+    return plain_text(value) if isinstance(value, str) else value
 
 
 def plain_text(text: str) -> str:
@@ -280,6 +335,8 @@ def plain_text(text: str) -> str:
     >>> plain_text("a" + chr(0xD800))
     'a\\\\ud800'
     """
+    if text.isascii():
+        return text
     return text.encode("utf-8", errors="backslashreplace").decode()
 
 
@@ -312,7 +369,7 @@ def _notes(row: Row) -> list[tuple[str, int]]:
 
 
 def overview(
-    paths: Iterable[Path | str] = (PROJECTS,),
+    paths: Iterable[Path | str | Source] = (PROJECTS,),
     *,
     session: Session | None = None,
     prices: Prices = (),
@@ -327,8 +384,8 @@ def overview(
     - spent: a row for each response and each place where its tokens and dollars went
     - priced: those with a known price, or all if there is none
     - window: what filled the windows up to the first compaction
-    - files: each time that a file was read
-    - again: each call that was made before
+    - files: how often each file was read
+    - again: how many calls of each tool were made before
     - events: silent falls of the prompt, and what compactions lost that was asked for
       again
     - kept: how much of each kind the compactions kept, see `kept`
@@ -346,12 +403,12 @@ def overview(
     """
     call = partial(summarise, session=session, prices=tuple(prices))
     paths = [*paths]
-    every = files(paths)
+    every = sources(paths)
     found, failed = each(call, every, **options)
-    failed = {path: reason for path, reason in failed.items() if not _is_note(path)}
+    failed = {each: why for each, why in failed.items() if not _is_note(each.path)}
     if not found:
-        reasons = [f"{path}: {reason}" for path, reason in failed.items()]
-        reasons = reasons or [what_is_there(Path(path)) for path in paths]
+        reasons = [f"{source}: {reason}" for source, reason in failed.items()]
+        reasons = reasons or [what_is_there(Path(str(path))) for path in paths]
         text = "\n".join(["no session could be read", *reasons[:9]])
         raise ValueError(plain_text(text))
     names = next(iter(found.values()))
@@ -426,11 +483,11 @@ def short_names(projects: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _gone(named: DataFrame, spent: DataFrame, paths: Iterable[Path]) -> int:
+def _gone(named: DataFrame, spent: DataFrame, every: Iterable[Source]) -> int:
     """Count the tokens of the sub-agents that sessions name and that have no file."""
     if named.empty:
         return 0
-    there = {path.stem.removeprefix("agent-") for path in paths} | {*spent["thread"]}
+    there = {each.name.removeprefix("agent-") for each in every} | {*spent["thread"]}
     gone = named[~named["agent"].isin(there)].drop_duplicates("agent")
     return int(gone["tokens"].sum())
 

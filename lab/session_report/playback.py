@@ -44,8 +44,8 @@ from agentlib.settings import Settings
 from agentlib.step import Outcome, Reason, Step, answered, in_place_of
 from agentlib.transcripts import Session
 from session_report.frames import Frame, repeated_at
-from session_report.gathered import is_programs
 from session_report.need import Need, needs
+from session_report.speakers import is_programs
 from session_report.weights import Weights
 
 if TYPE_CHECKING:

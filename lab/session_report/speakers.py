@@ -2,18 +2,19 @@
 
 Programs put much where the person's words stand: reminders, slash commands and what
 they print, notes of an editor, messages of teammates, instructions from files. All of
-it has the role of the user. A line is the person's if its envelope doesn't say
-otherwise and its text isn't of a shape that only programs write.
+it has the role of the user. `words_in` finds the person's words in it, by the shapes that only
+programs write. `said` and `words` read the lines of Claude Code's files and of ours,
+whose envelopes say more.
 
-This module reads lines as the programs wrote them, and imports no format. It needs
-Python's library alone, because `keep` has to start quickly.
+This module imports no format. It needs Python's library alone, because `keep` has to
+start quickly.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-__all__ = ["is_command", "is_programs", "said", "text_of", "typed", "words"]
+__all__ = ["is_command", "is_programs", "said", "text_of", "typed", "words", "words_in"]
 
 _OPENINGS = (
     # Claude Code
@@ -60,33 +61,24 @@ _NOT_TYPED = ("isMeta", "isSidechain", "isCompactSummary", "parent_tool_use_id")
 
 
 def said(line: Mapping[str, Any]) -> str:
-    """Return what the person says in a line of a session file, "" if somebody else
-    speaks.
+    """Return what the person says in a line of Claude Code's files or of ours, "" if
+    somebody else speaks.
 
     >>> said({"type": "user", "message": {"content": "Go on."}})
     'Go on.'
-    >>> said({"type": "message", "message": {"role": "system", "content": "Obey."}})
+    >>> said({"type": "user", "isMeta": True, "message": {"content": "Obey."}})
     ''
     """
     match line:
-        case {"type": "user", "message": {"content": content}}:  # Claude Code, ours
+        case {"type": "user", "message": {"content": content}}:
             is_typed = not any(line.get(name) for name in _NOT_TYPED)
-            return _typed(content) if is_typed and _is_human(line) else ""
+            return words_in(content) if is_typed and _is_human(line) else ""
         case {"type": "attachment", "attachment": {"type": "queued_command"} as queued}:
             is_prompt = queued.get("commandMode", "prompt") == "prompt"
             is_typed = is_prompt and not queued.get("isMeta") and _is_human(queued)
             is_typed = is_typed and not line.get("isSidechain")
-            text = _typed(queued.get("prompt")) if is_typed else ""
+            text = words_in(queued.get("prompt")) if is_typed else ""
             return "" if is_command(text) else text
-        case {
-            "type": "response_item",
-            "payload": {"type": "message", "role": "user", "content": content},
-        }:  # Codex
-            return _typed(content)
-        case {"type": "message", "message": {"role": "user", "content": content}}:  # pi
-            return _typed(content)
-        case {"type": "user", "content": content}:  # gemini-cli
-            return _typed(content)
         case _:
             return ""
 
@@ -102,7 +94,7 @@ def words(lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for line in lines:
         match line:
             case {"type": "queue-operation", "operation": "enqueue", "content": text}:
-                waiting += filter(None, [_typed(text)])
+                waiting += filter(None, [words_in(text)])
             case {"type": "queue-operation", "operation": "popAll"}:
                 waiting.clear()
             case {"type": "queue-operation", "operation": "dequeue" | "remove"}:
@@ -110,6 +102,23 @@ def words(lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 del waiting[:1]
             case _:
                 yield from filter(None, [said(line)])
+
+
+def words_in(content: Any) -> str:
+    """Return the person's part of what a message with the role of the user says. A text
+    beside a result is a program's.
+
+    >>> words_in([{"text": "<user_instructions>Obey.</user_instructions> Go on."}])
+    'Go on.'
+    """
+    blocks = cast(list[Any], content) if isinstance(content, list) else []
+    for block in blocks:
+        match block:
+            case {"type": "tool_result"} | {"functionResponse": _}:
+                return ""
+            case _:
+                pass
+    return typed(text_of(content))
 
 
 def typed(text: str) -> str:
@@ -164,18 +173,6 @@ def text_of(content: Any) -> str:
             case _:
                 pass
     return "\n".join(texts)
-
-
-def _typed(content: Any) -> str:
-    """Return the person's part of a content. A text beside a result is a program's."""
-    blocks = cast(list[Any], content) if isinstance(content, list) else []
-    for block in blocks:
-        match block:
-            case {"type": "tool_result"} | {"functionResponse": _}:
-                return ""
-            case _:
-                pass
-    return typed(text_of(content))
 
 
 def _is_human(fields: Mapping[str, Any]) -> bool:

@@ -49,12 +49,11 @@ def _recorded(session: Session, requests: int) -> tuple[float, dict[int, Weight]
     anchored = new_meter("anchored", len(session.system) + len(str(session.tools)))
     table: dict[int, Weight] = {}
     for request in session.requests[:requests]:
-        anchored.observe(request.context, request.usage)
-        for message, tokens in zip(
-            request.context, anchored.weights(request.context), strict=True
-        ):
-            if id(message) not in table:
-                table[id(message)] = Weight(message, tokens)
+        context = request.context
+        anchored.observe(context, request.usage)
+        new = [message for message in context if id(message) not in table]
+        for message, tokens in zip(new, anchored.weights(new), strict=True):
+            table[id(message)] = Weight(message, tokens)
     return anchored.base, table
 
 

@@ -24,13 +24,15 @@ from agentlib.estimation import prompt_tokens
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from offline_api.cache import LONG, SHORT
-from session_report import PROJECTS, files, load
+from session_report import PROJECTS, load
 from session_report.bills import bills, lasting, lifetime
+from session_report.formats import Source
 from session_report.formats.claude_code import kind_of
 from session_report.need import needs
 from session_report.one import Row, model_of
 from session_report.overview import Prices, each, program_of
 from session_report.playback import Frame, replay
+from session_report.reading import sources
 
 BASELINE = "claude-code"
 YOURS = "yours"
@@ -105,7 +107,7 @@ def nearest(threshold: int) -> Choice:
 
 
 def what_if(
-    paths: Iterable[Path | str] = (PROJECTS,),
+    paths: Iterable[Path | str | Source] = (PROJECTS,),
     every: Mapping[str, Choice] | None = None,
     *,
     window: int | None = None,
@@ -137,20 +139,21 @@ def what_if(
     tried.
     """
     every = {BASELINE: Choice(presets.CLAUDE_CODE), **(every or choices())}
-    found = [path for path in files(paths) if kind_of(path) != "compaction call"]
+    found = [s for s in sources(paths) if kind_of(s.path) != "compaction call"]
     own = {"window": window, "price_as": price_as, "prices": tuple(prices)}
     call = partial(tried, every=every, **own)
     results, unread = each(call, found, **options)
     others = Counter(
         reason.rpartition(OTHERS)[2] for reason in unread.values() if OTHERS in reason
     )
-    unread = {path: why for path, why in unread.items() if OTHERS not in why}
+    unread = {str(each): why for each, why in unread.items() if OTHERS not in why}
     if not results and not unread and others:
         raise ValueError(OTHERS + " and ".join(others))
     if not results:
         reason = next(iter(unread.values()), "there is no file")
         raise ValueError(f"no session could be tried, of {len(unread)}: {reason}")
-    trials = pandas.concat(results, names=["path", "row"])
+    named = {str(source): table for source, table in results.items()}
+    trials = pandas.concat(named, names=["path", "row"])
     checks = trials[["recorded", "simulated"]].groupby("path").first().sum()
     error = (
         100 * (checks["simulated"] / checks["recorded"] - 1)
@@ -198,7 +201,7 @@ def set_this(table: DataFrame) -> DataFrame:
 
 
 def tried(
-    path: Path,
+    path: Path | Source,
     every: Mapping[str, Choice],
     window: int | None,
     price_as: str | None,

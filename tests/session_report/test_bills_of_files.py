@@ -79,6 +79,13 @@ def sums(path: Path, **options: Any) -> Line:
     return row
 
 
+def test_counts_that_a_relay_sends_as_text_are_counts(tmp_path: Path) -> None:
+    usage = {name: str(count) for name, count in counts(1_000, 100).items()}
+    row = sums(written(tmp_path, said(0), reply(5, usage)))
+    assert (row["tokens"], row["dollars"]) == (1_100, pytest.approx(0.006))
+    assert UNCOUNTED not in row["notes"]
+
+
 # -- calls beside a response -----------------------------------------------------------
 
 

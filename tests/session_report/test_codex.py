@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 import session_report as sessions
+from session_report.objects import TORN
 from tests.session_report.session_files import (
     Line,
     at,
@@ -378,4 +379,4 @@ def test_a_torn_compressed_rollout_is_read_as_far_as_it_goes(tmp_path: Path) -> 
     write(tmp_path / "rollout-b.jsonl", *head("b"), *PARENT)
     unread = report(tmp_path)["unread"]
     assert [row["file"] for row in unread] == [str(path)]
-    assert "compressed" in unread[0]["reason"]
+    assert unread[0]["reason"].endswith(f"can't be read: {TORN}")

@@ -13,16 +13,12 @@ from session_report.answer import answer
 from session_report.kept import (
     COMMANDS,
     EARLIER,
-    EARLIER_RULES,
     EDITED,
     ERRORS,
     MESSAGES,
     NUMBERS,
-    QUOTES,
     READ,
     RULES,
-    STILL,
-    TODOS,
     compacted,
     pooled,
 )
@@ -51,24 +47,9 @@ FIRST = [
     words(6.5, "<system-reminder>Never mind.</system-reminder>", isMeta=True),
     words(7, "Don't round the sums, please. There are 1,234 books."),
     reply(8, text("I see 1234 books and 567 pens.")),
-    reply(
-        9,
-        {
-            **use("t4", "TodoWrite"),
-            "input": {
-                "todos": [
-                    {"content": "Mend the pens", "status": "pending"},
-                    {"content": "Count the books", "status": "in_progress"},
-                    {"content": "Read the prices", "status": "completed"},
-                ]
-            },
-        },
-    ),
-    words(10, [result("t4", "ok")]),
 ]
 SUMMARY = """The user said "Mend the prices of the shop. You must never touch
 main.py again!" and wants to mend the pens. book.py was edited. There are 1234 books.
-It also said "Please add a button that prints the whole list." and then stopped.
 """
 
 
@@ -91,8 +72,6 @@ def test_each_kind_is_counted_as_the_rules_say(tmp_path: Path) -> None:
         NUMBERS: (1, 2),
         ERRORS: (0, 1),
         COMMANDS: (0, 1),
-        TODOS: (0, 2),  # "mend" is not "Mend"
-        QUOTES: (0, 1),
     }
     assert one.items[RULES] == [
         "You must never touch main.py again!",
@@ -100,19 +79,6 @@ def test_each_kind_is_counted_as_the_rules_say(tmp_path: Path) -> None:
     ]
     assert one.items[COMMANDS] == ["make test"]
     assert one.items[ERRORS] == [ERROR]
-
-
-def test_a_quote_is_found_wherever_it_stands_and_however_it_is_cut(
-    tmp_path: Path,
-) -> None:
-    summary = (
-        '- "Mend the prices … You must NEVER touch `main.py` again"\n'
-        '- "The price of a book must not be below zero, but it is -3"\n'
-        '- "Mend the prices [of everything there is] and sing about it"\n'
-    )
-    session = load(tmp_path, *FIRST, *boundary(20, summary), reply(30, text("On.")))
-    (one,) = compacted(session)
-    assert [*one.kept[QUOTES]] == [True, True, False]
 
 
 def test_the_next_summary_is_asked_for_what_the_one_before_had(tmp_path: Path) -> None:
@@ -123,9 +89,8 @@ def test_the_next_summary_is_asked_for_what_the_one_before_had(tmp_path: Path) -
     numbers = counted(two)
     assert numbers[MESSAGES] == (1, 1)
     assert numbers[EARLIER] == (0, 2)
-    assert numbers[STILL] == (0, 1)
-    assert numbers[EARLIER_RULES] == (0, 2)
     assert RULES not in numbers
+    assert [*two.rules] == [False, False]
 
 
 def test_a_message_from_before_is_known_by_40_characters_of_it(tmp_path: Path) -> None:
@@ -140,7 +105,7 @@ def test_a_message_from_before_is_known_by_40_characters_of_it(tmp_path: Path) -
     lines += [*boundary(30, f"Before: {part[5:]}."), reply(31, text("."))]
     one, two, three = compacted(load(tmp_path, *lines))
     assert counted(one)[MESSAGES] == (0, 1)
-    assert (counted(two)[EARLIER], counted(two)[STILL]) == ((0, 1), (0, 1))
+    assert counted(two)[EARLIER] == (0, 1)
     assert counted(three)[EARLIER] == (1, 2)
 
 
@@ -234,7 +199,6 @@ def test_the_report_says_it_in_the_answer_and_without_texts(tmp_path: Path) -> N
     told = json.loads(run(path, "--json").stdout)
     missing = {row["what"]: row["missing"] for row in told["kept each"]}
     assert missing[RULES] == "Don't round the sums, please."
-    assert "button" in missing[QUOTES]
     hidden = run(path, "--json", "--no-text").stdout
     assert "round the sums" not in hidden
     assert [row["kept"] for row in json.loads(hidden)["kept each"]] == [
@@ -272,7 +236,7 @@ def test_the_command_prints_the_table_and_its_rules(tmp_path: Path) -> None:
     path = written(tmp_path, *FIRST, *boundary(20, SUMMARY), reply(30, text("On.")))
     shown = run(path, "--kept").stdout
     assert f"| {MESSAGES} | 1 | 2 |" in shown
-    assert "stands whole in the summary" in shown
+    assert shown.endswith("From before: what an earlier compaction had seen.\n")
     rows = json.loads(run(path, "--kept", "--json").stdout)["kept"]
     assert {row["what"] for row in rows} >= {MESSAGES, RULES}
     bare = written(tmp_path, *FIRST, name="bare")

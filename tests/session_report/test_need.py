@@ -1,16 +1,20 @@
 """Need: what a reply quotes from before, and what a replay's context no longer holds of
 it."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agentlib.messages import Message
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from session_report.need import QUOTED, Need, needs
 from session_report.playback import replay, table
+from session_report.shingles import matches
 from tests.strategies import assistant, result, text, use
 
 CODE = "".join(
@@ -90,6 +94,34 @@ def test_a_text_that_stands_somewhere_else_too_is_no_need(tmp_path: Path) -> Non
         (assistant(text(f"It says {LINE}.")), ""),
     )
     assert not any(need.outputs for need in needs(replay(session, CLEARS)))
+
+
+@given(
+    st.lists(st.text(alphabet="ab ", max_size=90), max_size=4),
+    st.lists(st.text(alphabet="ab ", max_size=90), max_size=4),
+)
+def test_every_piece_that_a_text_has_is_among_the_matches(
+    sources: list[str], texts: list[str]
+) -> None:
+    size = 4
+    pieces, windows = matches(sources, texts, size)
+    for source, offsets in zip(sources, pieces, strict=True):
+        every = range(0, len(source) - size + 1, size)
+        has = {n for n in every if any(source[n : n + size] in text for text in texts)}
+        assert has <= {*offsets} <= {*every}
+    cut = {s[n : n + size] for s in sources for n in range(0, len(s) - size + 1, size)}
+    for text_, offsets in zip(texts, windows, strict=True):
+        every = range(len(text_) - size + 1)
+        assert {n for n in every if text_[n : n + size] in cut} <= {*offsets}
+
+
+def test_without_numpy_the_same_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = needs(replay(quoting(tmp_path / "a"), CLEARS))
+    monkeypatch.setitem(sys.modules, "session_report.shingles", None)
+    assert needs(replay(quoting(tmp_path / "b"), CLEARS)) == found
+    assert found[-1].outputs == 1
 
 
 def test_what_was_read_again_costs_nothing_until_the_context_changes(

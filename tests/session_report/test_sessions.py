@@ -22,8 +22,8 @@ from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from offline_api import violation
 from session_report import MISSING
-from session_report.gathered import Recorded
 from session_report.playback import replay
+from session_report.recorded import Recorded
 from session_report.tools import files_of, kind_of
 from tests.real_sessions import FILES
 from tests.strategies import result, text, use
@@ -131,6 +131,15 @@ def test_glued_lines_are_two_and_a_torn_line_is_reported(tmp_path: Path) -> None
     session = load(tmp_path, glued, torn, reply("msg_1", text("ok")))
     assert [m["content"] for m in session.requests[0].context] == ["one", "two"]
     assert session.skipped == [torn]
+
+
+def test_the_bill_of_a_summary_is_its_compactions(tmp_path: Path) -> None:
+    mark = boundary(preTokens=900, usage=[{"input_tokens": 900, "output_tokens": 30}])
+    summary = user("s", "It went well.", isCompactSummary=True)
+    lines = [user("u", "go"), reply("msg_1", text("ok")), mark, summary]
+    (compaction,) = load(tmp_path, *lines, reply("msg_2", text("on"))).compactions
+    assert compaction.tokens_before == 900
+    assert [*compaction.usage] == [{"input_tokens": 900, "output_tokens": 30}]
 
 
 def test_a_call_in_flight_at_a_compaction_gets_a_result_that_says_so(

@@ -1,5 +1,6 @@
 """Who speaks in a line of a session's file, in each format. All content is invented."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from session_report import kept
 from session_report.kept import MESSAGES
+from session_report.recorded import Recorded
 from session_report.speakers import said, typed, words
 from tests.session_report.session_files import JUNK, load, places, spoiled
 
@@ -42,11 +44,6 @@ THEIRS = [
     typed_in("Go on.", origin={"kind": "human"}),
     queued("Go on.", commandMode="prompt", origin={"kind": "human"}),
     queued([{"type": "text", "text": "Go on."}]),
-    of_codex("user", "Go on."),
-    of_codex("user", "<environment_context>/w</environment_context>Go on."),
-    of_pi("user", "Go on."),
-    of_pi("user", [{"type": "text", "text": "Go on."}]),
-    {"type": "user", "id": "1", "content": [{"text": "Go on."}]},  # gemini-cli
 ]
 OTHERS = [
     typed_in("Go on.", isMeta=True),
@@ -72,6 +69,33 @@ OTHERS = [
     queued("Go on.", commandMode="prompt", origin={"kind": "peer"}),
     queued("Go on.", isMeta=True),
     queued("/compact"),
+]
+
+
+@pytest.mark.parametrize("line", THEIRS)
+def test_the_persons_words_are_found(line: Line):
+    assert said(line) == "Go on."
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_what_somebody_else_says_is_not_the_persons(line: Line):
+    assert said(line) == ""
+
+
+HEADS: list[Line] = [
+    {"type": "session_meta", "payload": {"id": "c", "cwd": "/w"}},
+    {"type": "session", "version": 3, "id": "p", "cwd": "/w"},
+    {"sessionId": "g", "projectHash": "h"},
+]
+"""A file of Codex, of pi and of gemini-cli begins so."""
+THEIRS_ELSEWHERE = [
+    of_codex("user", "Go on."),
+    of_codex("user", "<environment_context>/w</environment_context>Go on."),
+    of_pi("user", "Go on."),
+    of_pi("user", [{"type": "text", "text": "Go on."}]),
+    {"type": "user", "id": "1", "content": [{"text": "Go on."}]},  # gemini-cli
+]
+OTHERS_ELSEWHERE = [
     of_codex("developer", "Never push."),
     of_codex("system", "Never push."),
     of_codex("assistant", "Go on."),
@@ -91,14 +115,28 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("line", THEIRS)
-def test_the_persons_words_are_found(line: Line):
-    assert said(line) == "Go on."
+def persons(folder: Path, line: Line) -> int:
+    """Count the person's messages that a session with a line has, whoever wrote it."""
+    with suppress(ValueError):  # nothing in the line is a message
+        session = load(folder, HEADS[_program(line)], line)
+        assert isinstance(session, Recorded)
+        return len(session.person)
+    return 0
 
 
-@pytest.mark.parametrize("line", OTHERS)
-def test_what_somebody_else_says_is_not_the_persons(line: Line):
-    assert said(line) == ""
+def _program(line: Line) -> int:
+    is_pi = {"message", "summary"} & {*line} or line["type"] == "custom_message"
+    return 0 if "payload" in line else 1 if is_pi else 2
+
+
+@pytest.mark.parametrize("line", THEIRS_ELSEWHERE)
+def test_the_persons_words_are_found_in_other_files(tmp_path: Path, line: Line):
+    assert persons(tmp_path, line) == 1
+
+
+@pytest.mark.parametrize("line", OTHERS_ELSEWHERE)
+def test_what_somebody_else_says_in_other_files_is_not(tmp_path: Path, line: Line):
+    assert persons(tmp_path, line) == 0
 
 
 def queue(operation: str, content: str | None = None) -> Line:

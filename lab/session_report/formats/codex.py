@@ -1,4 +1,4 @@
-"""Read Codex's rollout files as lines of Claude Code's.
+"""Read Codex's rollout files.
 
 The format: github.com/openai/codex, codex-rs/protocol/src/protocol.rs and models.rs.
 Each line is `{"timestamp", "type", "payload"}`. A `response_item` is what the model
@@ -15,7 +15,6 @@ compressed.
 """
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import PureWindowsPath
@@ -23,9 +22,11 @@ from typing import Any, cast
 
 from agentlib.messages import Block, result_text
 from agentlib.session.file import Line
-from session_report import lines
-from session_report.formats import About, Format
+from session_report import events
+from session_report.events import Compacted, Event, Reply, Who
+from session_report.formats import Format
 from session_report.formats import Reader as Base
+from session_report.speakers import words_in
 
 _KINDS = (
     "session_meta",
@@ -49,14 +50,16 @@ def knows(line: Line) -> bool:
 
 
 class Reader(Base):
-    """Turns one line after the other into lines of Claude Code's."""
+    """Reads one line after the other."""
 
     def __init__(self) -> None:
-        super().__init__(About())
-        self.reply = 0
+        super().__init__()
         self.model = ""
         self.tier = ""
         """The service tier, if the file names one."""
+        self.stamp: object = None
+        """The time of the line that is read."""
+        self.reply: Reply | None = None
         self.is_open = False
         self.is_billed = True
         """Whether the next item belongs to the newest reply, and whether that has its
@@ -75,12 +78,13 @@ class Reader(Base):
         """The ids of all records. One that is written again was paid once."""
         self.orphans = list[Block]()
         """Bills of requests that the file doesn't show."""
-        self.places = dict[str, str]()
-        """The uuid of each text and call."""
+        self.places = dict[str, list[Event]]()
+        """The events of each text and call."""
         self.digest = blake2b(digest_size=12)
         """Of the items of the newest reply."""
 
-    def __call__(self, number: str, line: Line) -> Iterator[Line]:
+    def read(self, number: str, line: Line) -> None:
+        self.stamp = line.get("timestamp")
         match line:
             case {"type": "session_meta", "payload": meta} if not self.about.thread:
                 self._read_head(meta)
@@ -94,22 +98,22 @@ class Reader(Base):
                 settings = line["payload"].get("thread_settings", line["payload"])
                 self.tier = str(settings.get("service_tier") or self.tier)
             case {"type": "response_item", "payload": item}:
-                yield self._item(number, item)
+                self.places[_key(item) or number] = self._item(number, item)
             case {"type": "token_usage_record", "payload": {"usage": dict()}}:
-                yield from self._recorded(number, line["payload"])
+                self._recorded(line["payload"])
             case {"payload": {"type": "token_count", "info": dict()}}:
-                yield from self._counted(number, line["payload"]["info"])
+                self._counted(line["payload"]["info"])
             case {"type": "compacted", "payload": payload}:
-                yield from self._compaction(number, payload)
+                self._compaction(number, payload)
             case _:
                 pass
 
-    def finish(self) -> Iterator[Line]:
-        """Return a bill that no reply has claimed, as that of the newest reply."""
+    def finish(self) -> None:
+        """Give a bill that no reply has claimed to the newest reply."""
         self.orphans += [self.early] if self.early else []
         self.early = Block()
         if self.orphans and self.reply:
-            yield self._answer("the end", [])
+            self._charge(self.reply)
 
     def _read_head(self, meta: Block) -> None:
         """Note the session's own head. A fork repeats its parent's after it."""
@@ -128,7 +132,7 @@ class Reader(Base):
         if is_spawned or "subagent" in (source, meta.get("thread_source")):
             about.kind = "subagent"
 
-    def _recorded(self, number: str, record: Block) -> Iterator[Line]:
+    def _recorded(self, record: Block) -> None:
         """Read a `token_usage_record`, unless it repeats the count before it."""
         response = str(record.get("response_id") or "")
         bill = _bill(record["usage"])
@@ -139,9 +143,9 @@ class Reader(Base):
         if response:
             self.responses.add(response)
         if not is_known:
-            yield from self._paid(number, bill)
+            self._paid(bill)
 
-    def _counted(self, number: str, info: Block) -> Iterator[Line]:
+    def _counted(self, info: Block) -> None:
         """Read a `token_count`, unless it repeats a record or the count before it."""
         usage = info.get("last_token_usage")
         total = info.get("total_token_usage")
@@ -154,72 +158,82 @@ class Reader(Base):
         if usage and not is_known:
             self.recorded = None
             self.counted = bill
-            yield from self._paid(number, bill)
+            self._paid(bill)
 
-    def _paid(self, number: str, bill: Block) -> Iterator[Line]:
-        if not lines.has_tokens(bill):
+    def _paid(self, bill: Block) -> None:
+        if not events.has_tokens(bill):
             return
         self.orphans += [self.early] if self.early else []
         self.early = bill
         self.is_open = False
-        if not self.is_billed:
-            yield self._answer(number, [])
+        if self.reply and not self.is_billed:
+            self.clock.said(self.stamp)
+            self._charge(self.reply)
 
-    def _item(self, number: str, item: Block) -> Line:
-        """Make a line of an item: the model wrote a part of a reply, or is told
-        something."""
-        self.places[_key(item) or number] = number
+    def _item(self, number: str, item: Block) -> list[Event]:
+        """Take in an item: the model wrote a part of a reply, or is told something."""
         if block := _written(item):
-            if not self.is_open:
-                self.reply = self.reply + 1
-                self.is_open = True
-                self.is_billed = False
-                self.digest = blake2b(digest_size=12)
-                self.counted = None
-            self.digest.update(_bytes([block.get("id"), _key(item)]))
-            return self._answer(number, [block])
-        told = "output" in item
-        self.is_open = self.is_open and self.is_billed and told
-        content = (
-            lines.result(item["call_id"], item["output"])
-            if told
-            else item.get("content")
+            return [self._written(number, block, _key(item))]
+        is_result = "output" in item
+        self.is_open = self.is_open and self.is_billed and is_result
+        content = item.get("content")
+        is_person = item.get("role") == "user" and words_in(content)
+        who = Who.PERSON if is_person else Who.PROGRAM
+        told = (
+            [events.result(item["call_id"], item["output"])]
+            if is_result
+            else events.blocks(content)
         )
-        return lines.told(number, content, {"type": "response_item", "payload": item})
+        return self.tell(number, self.clock.said(self.stamp), told, who)
 
-    def _answer(self, number: str, content: list[Block]) -> Line:
-        usage = self.early
+    def _written(self, number: str, block: Block, key: str) -> Reply:
+        """Add a block to the newest reply, or begin the next one with it."""
+        at = self.clock.asked(self.stamp)
+        if self.reply is None or not self.is_open:
+            self.reply = Reply(name=number, at=at, model=self.model)
+            self.events.append(self.reply)
+            self.is_open = True
+            self.is_billed = False
+            self.digest = blake2b(digest_size=12)
+            self.counted = None
+        self.digest.update(_bytes([block.get("id"), key]))
+        self.reply.blocks.append(block)
+        self._charge(self.reply)
+        return self.reply
+
+    def _charge(self, reply: Reply) -> None:
+        """Let a reply have the bills that wait."""
         tier = {"service_tier": self.tier} if self.tier else {}
-        self.early = Block()
-        more: Block = {"id": f"reply {self.reply}", "model": self.model, "usage": usage}
-        if usage:
+        if self.early:
             self.is_billed = True
-            self.digest.update(_bytes([usage, self.total]))
-            more["origin"] = self.response or self.digest.hexdigest()
+            self.digest.update(_bytes([self.early, self.total]))
+            reply.marks["origin"] = self.response or self.digest.hexdigest()
             self.response = ""
-            more["usage"] = {**usage, **tier}
-        if self.orphans:
-            of = {"model": self.model, **tier}
-            more["calls"] = [{**each, **of} for each in self.orphans]
-            self.orphans = []
-        return lines.message(number, "assistant", content, **more)
+            reply.bill = {**self.early, **tier}
+            self.early = Block()
+        of = {"model": self.model, **tier}
+        reply.calls += [{**each, **of} for each in self.orphans]
+        self.orphans = []
 
-    def _compaction(self, number: str, payload: Block) -> list[Line]:
+    def _compaction(self, number: str, payload: Block) -> None:
         """Keep what the replacement repeats. The messages that are new in it are the
         summary."""
         items: list[Block] = payload.get("replacement_history") or []
-        kept = [self.places[key] for key in map(_key, items) if key in self.places]
+        kept = [each for item in items for each in self.places.get(_key(item), ())]
         new = [
             _key(item)
             for item in items
             if "role" in item and _key(item) not in self.places
         ]
-        usage = [self.early] if self.early else []
+        bills = [self.early] if self.early else []
         self.early = Block()
         self.is_open = False
         self.is_billed = True
         summary = "\n\n".join(new) or payload.get("message") or ""
-        return lines.compaction(number, summary, kept, usage=usage)
+        at = self.clock.said(self.stamp)
+        self.events.append(
+            Compacted(name=number, at=at, summary=summary, kept=kept, bills=bills)
+        )
 
 
 def _bytes(value: Any) -> bytes:
@@ -238,13 +252,13 @@ def _bill(usage: Block) -> Block:
     it. If only their sum is known, they count as a prompt."""
     read, written, prompt, output = (usage.get(name) or 0 for name in _COUNTS)
     prompt = prompt if prompt or output else usage.get("total_tokens") or 0
-    return lines.bill(prompt - read - written, written, read, output)
+    return events.bill(prompt - read - written, written, read, output)
 
 
 def _key(item: Block) -> str:
     """Return what an item is recognised by: the id of its call, or its text."""
     return item.get("call_id") or result_text(
-        {"content": lines.blocks(item.get("content"))}
+        {"content": events.blocks(item.get("content"))}
     )
 
 

@@ -1,4 +1,4 @@
-"""Read pi's session files, version 1 to 3, as lines of Claude Code's.
+"""Read pi's session files, version 1 to 3.
 
 The format: github.com/badlogic/pi-mono, packages/coding-agent/docs/session.md. The
 entries form a tree. A branch that the person left stays in the context here, because no
@@ -7,14 +7,15 @@ warm the cache, to sum up a branch, within a tool. A tool that runs an agent who
 file is read as well counts twice.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from agentlib.messages import Block
 from agentlib.session.file import Line
-from session_report import lines
-from session_report.formats import About, Format
+from session_report import events
+from session_report.events import Compacted, Reply, Who
+from session_report.formats import Format
 from session_report.formats import Reader as Base
+from session_report.speakers import words_in
 
 _PAID = ("input", "output", "cacheRead", "cacheWrite")
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "toolUse": "tool_use"}
@@ -34,59 +35,49 @@ def knows(line: Line) -> bool:
 
 
 class Reader(Base):
-    """Turns one entry after the other into lines of Claude Code's."""
+    """Reads one entry after the other."""
 
     def __init__(self) -> None:
-        super().__init__(About())
+        super().__init__()
         self.names = list[str]()
         """The id of each entry. Version 1 has none, there it is the entry's number."""
-        self.model = ""
-        self.reply = ""
-        """The id of the newest reply."""
+        self.places = list[int]()
+        """For each entry, how many events came before it."""
+        self.reply: Reply | None = None
         self.beside = list[Block]()
         """Bills of requests that no reply has taken yet."""
         self.is_edited = False
         """Whether the context was edited since the newest reply."""
 
-    def __call__(self, number: str, line: Line) -> Iterator[Line]:
+    def read(self, number: str, line: Line) -> None:
         name = str(line.get("id") or number)
+        stamp = line.get("timestamp")
         self.names.append(name)
+        self.places.append(len(self.events))
         self._read_bill(line)
         match line:
             case {
                 "type": "message",
                 "message": {"role": "assistant", "stopReason": stop} as reply,
             }:
-                yield from self._reply(name, stop, reply)
+                self._reply(name, stamp, stop, reply)
             case {"type": "compaction", "summary": str(summary)}:
-                first: Any = line.get("firstKeptEntryId")
-                place = (
-                    self.names.index(first) if first else line["firstKeptEntryIndex"]
-                )
-                details: Block = {
-                    "preTokens": line.get("tokensBefore"),
-                    "usage": [_bill(line)],
-                }
-                yield from lines.compaction(
-                    name, summary, self.names[place:], **details
-                )
+                self._compaction(name, stamp, summary, line)
             case {"type": "message", "message": message} | (
                 {"type": "custom_message"} as message
             ):
-                yield lines.told(name, _content(message), line)
+                self._told(name, stamp, message)
             case {"type": "branch_summary", "summary": str(summary)}:
-                yield lines.told(name, summary, line)
+                self._told(name, stamp, {"content": summary})
             case {"type": "context_edit"}:
                 self.is_edited = True
             case _:
                 pass
 
-    def finish(self) -> Iterator[Line]:
-        """Return the bills that no later reply has taken, as those of the newest
-        reply."""
-        if self.beside and self.reply:
-            more = {"id": self.reply, "model": self.model, "calls": self.beside}
-            yield lines.message("the end", "assistant", [], **more)
+    def finish(self) -> None:
+        """Give the bills that no later reply has taken to the newest reply."""
+        if self.reply:
+            self.reply.calls += self.beside
 
     def _read_bill(self, entry: Line) -> None:
         """Note the bill of a request that is no reply."""
@@ -94,37 +85,58 @@ class Reader(Base):
         kinds = ("usage", "branch_summary")
         is_beside = entry.get("type") in kinds or message.get("role") == "toolResult"
         bill = _bill(message if "usage" in message else entry)
-        if is_beside and lines.has_tokens(bill):
-            model = entry.get("model") or message.get("model") or self.model
+        if is_beside and events.has_tokens(bill):
+            newest = self.reply.model if self.reply else ""
+            model = entry.get("model") or message.get("model") or newest
             self.beside.append({**bill, "type": "beside", "model": model})
 
-    def _reply(self, name: str, stop: str, reply: Block) -> Iterator[Line]:
+    def _reply(self, name: str, stamp: object, stop: str, reply: Block) -> None:
         bill = _bill(reply)
         is_sent = stop in _STOPS
-        if not is_sent and not lines.has_tokens(bill):
+        if not is_sent and not events.has_tokens(bill):
             self.about.failed += 1
             return
-        content = list(map(_block, reply["content"]))
-        self.model = str(reply.get("model") or "")
-        self.reply = name
-        more = {
-            "id": name,
-            "model": self.model,
-            "stop_reason": _STOPS.get(stop, stop),
-            "unsent": not is_sent,
-            "calls": self.beside,
-            "edited": self.is_edited,
-        }
+        self.reply = Reply(
+            name=name,
+            at=self.clock.asked(stamp),
+            blocks=list(map(_block, reply["content"])),
+            model=str(reply.get("model") or ""),
+            bill=bill,
+            calls=self.beside,
+            stop=_STOPS.get(stop, stop),
+            is_sent=is_sent,
+            is_edited=self.is_edited,
+            stated=bill.pop("stated", None),
+        )
+        self.events.append(self.reply)
         self.beside = []
         self.is_edited = False
-        yield lines.message(name, "assistant", content, usage=bill, **more)
+
+    def _compaction(self, name: str, stamp: object, summary: str, line: Line) -> None:
+        first: Any = line.get("firstKeptEntryId")
+        place = self.names.index(first) if first else line["firstKeptEntryIndex"]
+        compacted = Compacted(
+            name=name,
+            at=self.clock.said(stamp),
+            summary=summary,
+            kept=self.events[self.places[place] :],
+            before=line.get("tokensBefore"),
+            bills=[_bill(line)],
+        )
+        self.events.append(compacted)
+
+    def _told(self, name: str, stamp: object, message: Block) -> None:
+        """Take in what no model wrote."""
+        is_person = message.get("role") == "user" and words_in(message["content"])
+        who = Who.PERSON if is_person else Who.PROGRAM
+        self.tell(name, self.clock.said(stamp), events.blocks(_content(message)), who)
 
 
 def _bill(entry: Block) -> Block:
     """Read a bill with the tokens written for an hour, and the dollars that it says."""
     usage: Block = entry.get("usage") or {}
     counts = map(usage.get, ("input", "cacheWrite", "cacheRead", "output"))
-    bill = lines.bill(*counts, hour=usage.get("cacheWrite1h"))
+    bill = events.bill(*counts, hour=usage.get("cacheWrite1h"))
     cost: Block = usage.get("cost") or {}
     parts = [part for name in _PAID if isinstance(part := cost.get(name), int | float)]
     stated = cost.get("total") or sum(parts)
@@ -135,7 +147,7 @@ def _content(message: Block) -> Any:
     """Return what a message that no model wrote says to one."""
     match message:
         case {"role": "toolResult", "toolCallId": str(name), "content": content}:
-            return lines.result(name, content, failed=message.get("isError"))
+            return events.result(name, content, failed=message.get("isError"))
         case {"role": "bashExecution", "command": command, "output": output}:
             return (
                 []
