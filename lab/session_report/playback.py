@@ -263,8 +263,10 @@ class _Replay:
         """Make the frame of a request. `compacted`: the step with its compaction, if
         any."""
         context = self.view
-        weight = self.weights.prompt(context)
-        as_recorded = context == request.context and not _is_shrunk(request, weight)
+        is_same = context == request.context
+        # Only the recording's own messages weigh what was billed for them.
+        weight = self.weights.prompt(request.context if is_same else context)
+        as_recorded = is_same and not _is_shrunk(request, weight)
         self.as_recorded &= as_recorded
         usage = request.usage if as_recorded else {"input_tokens": weight}
         self.meter.observe(context, usage)

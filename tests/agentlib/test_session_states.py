@@ -309,3 +309,13 @@ class Life(RuleBasedStateMachine):
 
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=30, stateful_step_count=12)
+
+
+def test_results_that_weigh_less_than_guessed_change_no_replay():
+    life = Life()
+    life.begin(chosen="words", engine="ours")
+    first = [[60, 60], [60, 60, 60], [60, 119, 100], [60], [60, 60], [61, 109, 136]]
+    for sizes in (first, [[60, 60], [60, 83], [134, 146]]):
+        life.call(sizes)
+        life.all_holds()
+    life.teardown()
