@@ -5,10 +5,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 from agentlib import presets
-from course.checking import Answer, exercise, require
+from course.checking import Answer, drawn, exercise, require
 from session_report.policies import KEEPS_ALL
 from session_report.put_back import NEEDED, covered, forgotten
 from windtunnel.runner import play
@@ -60,7 +61,15 @@ def _falls(answer: Answer) -> None:
             [3, 5],
         ),
     }
-    answer.agree(cases)
+    answer.agree(cases | drawn(silent_falls, _some_prompts))
+
+
+def _some_prompts(random: Random) -> tuple[list[int], list[int]]:
+    sizes = [random.randint(20_000, 90_000)]
+    for _ in range(random.randint(1, 12)):
+        sizes.append(int(sizes[-1] * random.choice((0.4, 0.9, 0.96, 0.98, 1, 1.2))))
+    numbers = range(2, len(sizes) + 1)
+    return sizes, sorted(random.sample(numbers, random.randint(0, len(numbers))))
 
 
 def repeats_lost(reply: str, lost: str, context: str) -> bool:
@@ -128,6 +137,12 @@ def _needed(answer: Answer) -> None:
             "Read on.",
         ),
         "a blank at the end is the 40th": (True, glibc[:40], there, "Read on."),
+        "the lost text has other words": (
+            False,
+            here,
+            f"Hello. {greeting}",
+            "Read on.",
+        ),
     }
     answer.agree(cases)
 

@@ -328,3 +328,10 @@ def _gate(answer: Answer) -> None:
         )
         order = f"{all_stay}; a heading is the heading of the lines that follow it."
         require(given == right, order)
+    unsaid = answer.call("\n".join(good), [said(RULE), *READ])
+    kept = [line for line in good if line != rules[1]]
+    require(
+        unsaid == "\n".join(kept),
+        f"without the person's consent in the messages the line {rules[1]!r} rests on "
+        "nobody, and should go.",
+    )
