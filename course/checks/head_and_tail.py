@@ -293,13 +293,14 @@ def _costs(answer: Answer) -> None:
     """
     large = {"read": 0.2, "new": 5.0}
     small = {"read": 0.01, "new": 0.1}
-    more = [each for _, *each in drawn(four_costs, _sizes_and_prices).values()]
-    for case in (
+    more = [tuple(each) for _, *each in drawn(four_costs, _sizes_and_prices).values()]
+    cases: list[tuple[Any, ...]] = [
         (20_000, 19_000, 5_000, large, small),
         (8_000, 2_000, 6_000, small, large),
         (8_000, 0, 6_000, large, small),
         *more,
-    ):
+    ]
+    for case in cases:
         given = Answer(answer.call(*case)).typed(dict, "return a dict of four costs")
         numbers = f"with whole={case[0]:,}, cached={case[1]:,}, trimmed={case[2]:,}"
         for name, right in four_costs(*case).items():

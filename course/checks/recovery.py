@@ -185,7 +185,7 @@ def _breaker(answer: Answer) -> None:
 
 
 def _some_outcomes(random: Random) -> tuple[list[str], int, int, int]:
-    outcomes = random.choices(("failed", "ok"), (3, 1), k=random.randint(0, 6))
+    outcomes = random.choices(["failed", "ok"], (3, 1), k=random.randint(0, 6))
     return outcomes, random.randint(0, 9), random.randint(0, 4), random.randint(0, 9)
 
 

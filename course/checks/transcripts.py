@@ -113,7 +113,7 @@ def _load(answer: Answer) -> None:
     raw = json.dumps(odd[0], ensure_ascii=False)
     cut = f'{{"role": "user", "content": "caf{MARK}'
     with TemporaryDirectory() as folder:
-        cases = (
+        cases: tuple[tuple[str, list[str], str, list[Message]], ...] = (
             ("a file of 5 whole lines", whole, "\n", messages),
             ("a file whose last line is torn", [*whole[:2], torn], "", messages[:2]),
             (
