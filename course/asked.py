@@ -55,7 +55,7 @@ ASKED: Mapping[str, Mapping[str, tuple[Choice, ...]]] = {
     "08.alive": {"minutes": NUMBER},
     "08.signs": {"dearer_sessions": NUMBER},
     "08.ratio": {"repeats_save": PRICE},
-    "09.falls": {"after_a_pause": NUMBER},
+    "09.falls": {"because": ("full", "away")},
     "09.kinds": {"most_often": ("calls", "results", "the model's words")},
     "09.window": {"cost": ("cheaper", "more expensive")},
     "10.kinds": {"question_loses": ("kept", "told")},

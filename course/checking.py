@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import count
 from numbers import Real
 from pathlib import Path
+from random import Random
 from typing import Any, cast
 
 from agentlib.messages import Block, Message, of_type
@@ -164,6 +165,23 @@ class Answer:
         require(whole, f"{given} is no whole number; {how}.")
         require(self.value >= right, low.format(given))
         require(self.value <= right, high.format(given))
+
+
+def drawn(
+    right: Callable[..., Any], make: Callable[[Random], Sequence[Any]], count: int = 30
+) -> dict[str, Sequence[Any]]:
+    """Make cases for `Answer.agree` at random, the same each time. No table of known
+    cases answers them.
+
+    >>> drawn(max, lambda random: (random.randint(1, 9), random.randint(1, 9)), count=1)
+    {'case 1 of 1 made at random': (3, 3, 2)}
+    """
+    random = Random(count)
+    given = [tuple(make(random)) for _ in range(count)]
+    return {
+        f"case {n} of {count} made at random": (right(*each), *each)
+        for n, each in enumerate(given, 1)
+    }
 
 
 Check = Callable[[Answer], str | None]

@@ -116,6 +116,7 @@ class Cells:
             DOCUMENTS=the_hour.DOCUMENTS,
             chart=chart,
             rows=table,
+            wall_panel=wall_panel,
             agent_panel=AgentPanel,
             after_a_power_cut=partial(the_hour.after_a_power_cut, shell=False),
         )
@@ -135,13 +136,12 @@ class Cells:
             "hint": hint,
             "predict": predict,
             "use": use,
-            "run_sentence": told,
+            "page": SimpleNamespace(run_sentence=told),
             "room": room,
             "play": own_play,
             "scenarios": scenarios,
             "task": scenarios.REVIEW,
             "display": self.display,
-            "wall_panel": wall_panel,
         }
 
     def display(self, shown: Any) -> None:

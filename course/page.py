@@ -14,8 +14,10 @@ from course.figures.survival import survival
 from course.generations import places, planted
 from course.outcome import told
 from course.scoreboard import measures
+from course.table import as_table as as_table
 from session_report.amounts import many
-from session_report.style import LINE, wrapped
+from session_report.style import LINE
+from session_report.style import wrapped as wrapped
 from windtunnel.runner import Run
 from windtunnel.tasks.scenarios import Scenario
 

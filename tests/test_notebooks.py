@@ -4,6 +4,7 @@ nbval compares what they print, and `make notebooks ARGS=--check` proves that ru
 one again changes no byte, pictures included.
 """
 
+import ast
 import base64
 import io
 import itertools
@@ -215,6 +216,35 @@ def test_the_set_up_is_one_folded_cell_and_a_prediction_stands_before_its_answer
     for cell, answer in itertools.pairwise(cells):
         if asked := re.match(r'predict\("(.+?)"', cell.source):
             assert f'compare("{asked[1]}"' in answer.source
+
+
+IMPORTS = 12
+"""The most import statements of a set-up cell. A lesson's first cell is plumbing, so what
+only the lesson's own cells need stands in its room or in `course.page`."""
+
+
+@pytest.mark.parametrize(
+    "path", [*LESSONS, ROOT / "notebooks" / "an_hour.ipynb"], ids=lambda path: path.stem
+)
+def test_a_set_up_is_short_and_imports_only_what_cells_or_answers_use(path: Path):
+    """ruff can't tell: an exercise's stub doesn't use what its answer needs."""
+    notebook = nbformat.read(path, as_version=4)
+    first, *cells = code_cells(notebook)
+    imports = [
+        node
+        for node in ast.parse(first.source).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert len(imports) <= IMPORTS
+    names = {each.asname or each.name for node in imports for each in node.names}
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    rest = [line for line in first.source.splitlines() if "import " not in line]
+    code = "\n".join(
+        [*rest, *(cell.source for cell in cells), *CODE.findall("".join(texts))]
+    )
+    assert [name for name in sorted(names) if not re.search(rf"\b{name}\b", code)] == []
+    assert [cell.source for cell in cells if "noqa" in cell.source] == []
+    assert "noqa" not in first.source
 
 
 def test_each_lesson_links_to_the_one_before_it_and_the_one_after_it():

@@ -28,8 +28,12 @@ def one_summary(messages: list[Message], summary: str) -> list[Message]:
 def _in_place_of_all(answer: Answer) -> None:
     """A new list with one message in it: its role is user, and its content is the
     summary."""
-    old = conversation(400, 400, 400)
-    summary = SUMMARY + "\n- [fact] The gauge holds 7 litres." * 60
+    long = SUMMARY + "\n- [fact] The gauge holds 7 litres." * 60
+    _only_the_summary(answer, conversation(400, 400, 400), long)
+    _only_the_summary(answer, conversation(400), f"{SUMMARY} 3.py isn't.")
+
+
+def _only_the_summary(answer: Answer, old: list[Message], summary: str) -> None:
     new = answer.messages(old, summary)
     first = (
         "the summary should be in the first message, and nothing of the old ones stays."

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from random import Random
 
 from agentlib.api.spending import PRICED_AS
 from agentlib.messages import Message, active_request
 from agentlib.micro_compact import micro_compact
 from agentlib.transcripts import Session
-from course.checking import Answer, conversation, exercise, require
+from course.checking import Answer, conversation, drawn, exercise, require
+from course.checks.micro_compact import sizes_and_prices
 from session_report.policies import KEEPS_ALL, engine, judge
 from windtunnel.parts import results
 from windtunnel.runner import play
@@ -39,7 +41,12 @@ def _clearing(answer: Answer) -> None:
         haiku: (11.5, 10_000, 10_000, 0.1, 1.25),
         fraction: (10.35, 10_000, 9_000, 0.1, 1.25),
     }
-    answer.agree(cases, rounded=True)
+    answer.agree(cases | drawn(clearing_pays, _clearing_drawn), rounded=True)
+
+
+def _clearing_drawn(random: Random) -> tuple[int, int, float, float]:
+    behind, gone, read, write = sizes_and_prices(random)
+    return gone, behind, read, write
 
 
 def compacting_pays(left: float, read: float, write: float, answer: float) -> float:
@@ -115,7 +122,13 @@ def _compacting(answer: Answer) -> None:
         "a fifth is left": (32.25, 0.2, *opus),
         "a tenth is left, at the prices of Haiku 4.5": (7.944444444444445, 0.1, *haiku),
     }
-    answer.agree(cases, rounded=True, mistakes=MISTAKES)
+    more = drawn(compacting_pays, _compacting_drawn)
+    answer.agree(cases | more, rounded=True, mistakes=MISTAKES)
+
+
+def _compacting_drawn(random: Random) -> tuple[float, float, float, float]:
+    *_, read, write = sizes_and_prices(random)
+    return random.randint(0, 90) / 100, read, write, random.randint(20, 150) * read
 
 
 def repeats_save(pause: float, read: float, write: float) -> float:
@@ -158,7 +171,12 @@ def _alive(answer: Answer) -> None:
         ),
         "20 minutes at the prices of Haiku 4.5": (0.75, 1_200, 0.1, 1.25),
     }
-    answer.agree(cases)
+    answer.agree(cases | drawn(repeats_save, _pause))
+
+
+def _pause(random: Random) -> tuple[int, float, float]:
+    *_, read, write = sizes_and_prices(random)
+    return random.randint(1, 9_000), read, write
 
 
 def cold_five(messages: list[Message], idle: float) -> list[Message]:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import product
 from numbers import Real
+from random import Random
+from typing import Any
 
 from agentlib.auto_compact import summary_message
 from agentlib.messages import (
@@ -19,6 +21,7 @@ from course.checking import (
     SUMMARY,
     Answer,
     conversation,
+    drawn,
     exercise,
     read,
     require,
@@ -178,13 +181,16 @@ def _hand_off(answer: Answer) -> None:
         "LIMIT" not in _next_calls(message),
         f"{pending}. It looks for {phrases} in the note.",
     )
-    alone = of_type(Answer(listed).messages(summary, OTHER, None)[0], "text")
+    other = f"{SUMMARY}\n- [fact] The tank holds 9 litres."
+    alone = of_type(Answer(listed).messages(other, OTHER, None)[0], "text")
     none = "without words of the person, None, there should be one text block"
     require(len(alone) == 1, f"{none}; yours has {len(alone)}.")
     header = f"{SUMMARY_HEADER}{OTHER}]"
     named = f"with archive={OTHER!r} the first text should begin with {header!r}"
     begins = alone[0]["text"].startswith(header)
     require(begins, f"{named}; yours begins with {alone[0]['text'][: len(header)]!r}.")
+    given = f"given {other!r:.40}, the first text should have this summary"
+    require(other in alone[0]["text"], f"{given}.")
 
 
 def _next_calls(message: Message) -> str:
@@ -287,11 +293,14 @@ def _costs(answer: Answer) -> None:
     """
     large = {"read": 0.2, "new": 5.0}
     small = {"read": 0.01, "new": 0.1}
-    for case in (
+    more = [tuple(each) for _, *each in drawn(four_costs, _sizes_and_prices).values()]
+    cases: list[tuple[Any, ...]] = [
         (20_000, 19_000, 5_000, large, small),
         (8_000, 2_000, 6_000, small, large),
         (8_000, 0, 6_000, large, small),
-    ):
+        *more,
+    ]
+    for case in cases:
         given = Answer(answer.call(*case)).typed(dict, "return a dict of four costs")
         numbers = f"with whole={case[0]:,}, cached={case[1]:,}, trimmed={case[2]:,}"
         for name, right in four_costs(*case).items():
@@ -299,3 +308,9 @@ def _costs(answer: Answer) -> None:
             fits = isinstance(cost, Real) and abs(float(cost) - right) < 1e-9
             wanted = f"{numbers}, {name!r} should be {right:.6f} dollars"
             require(fits, f"{wanted}; yours is {cost!r:.60}.")
+
+
+def _sizes_and_prices(random: Random) -> tuple[Any, ...]:
+    whole = random.randint(2, 90_000)
+    own, other = ({"read": random.random(), "new": 5 * random.random()} for _ in "12")
+    return whole, random.randint(0, whole), random.randint(1, whole), own, other

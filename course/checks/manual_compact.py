@@ -104,11 +104,14 @@ def _siblings(answer: Answer) -> None:
     A list can be put together: [summary, *messages[newest:]].
     """
     asked: list[Sequence[Message]] = []
-    told = SUMMARY + "\n- [fact] The gauge holds 7 litres." * 9
+
+    def told() -> str:
+        """Return another summary each time, so that none stands in the answer."""
+        return f"{SUMMARY}\n- [count] {len(messages)}" + "\n- [fact] 7 litres." * 20
 
     def summarize(messages: Sequence[Message], focus: str = "") -> str:
         asked.append(messages)
-        return told if "toolu_1" in str(messages) else "Nothing was done."
+        return told() if "toolu_1" in str(messages) else "Nothing was done."
 
     answered: Message = {"role": "assistant", "content": "It is read."}
     turns: list[list[Any]] = [[600, {}], [{}], [{}, 600, "short"]]
@@ -148,7 +151,7 @@ def _siblings(answer: Answer) -> None:
         )
         first = f"{case}, the first message should be a summary of what is replaced"
         require(
-            told in text_of(new[:1]),
+            told() in text_of(new[:1]),
             f"{first}, word for word; yours is {text_of(new[:1])!r:.60}.",
         )
         require(new[0]["role"] == "user", f"{case}, {OF_THE_USER}.")

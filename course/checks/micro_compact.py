@@ -2,12 +2,13 @@
 
 from copy import deepcopy
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 from agentlib.messages import Message, of_type
 from agentlib.micro_compact import micro_compact
 from agentlib.settings import Settings
-from course.checking import Answer, conversation, exercise, require, shown
+from course.checking import Answer, conversation, drawn, exercise, require, shown
 from windtunnel.parts import results
 from windtunnel.runner import play
 from windtunnel.tasks.scenarios import RENAME
@@ -199,4 +200,11 @@ def _break_even(answer: Answer) -> None:
         ),
         "a fraction counts exactly": (1.2, 1_000, 20_000, *opus),
     }
-    answer.agree(cases)
+    answer.agree(cases | drawn(formula, sizes_and_prices))
+
+
+def sizes_and_prices(random: Random) -> tuple[int, int, float, float]:
+    """Draw two sizes in tokens, the second not 0, and the dollars of a read and a
+    write."""
+    read = random.choice((0.05, 0.1, 0.2, 0.5))
+    return random.randint(0, 9_000), random.randint(1, 9_000), read, 12.5 * read

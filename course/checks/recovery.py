@@ -4,6 +4,7 @@ import contextlib
 import tomllib
 from collections.abc import Callable, Sequence
 from functools import partial
+from random import Random
 from typing import Any
 
 from agentlib.api.refusals import excess
@@ -11,7 +12,15 @@ from agentlib.auto_compact import summary_message
 from agentlib.estimation import estimate_tokens
 from agentlib.messages import SUMMARY_HEADER, Message, active_request, of_type
 from agentlib.settings import MODEL
-from course.checking import Answer, conversation, exercise, read, require, text_of
+from course.checking import (
+    Answer,
+    conversation,
+    drawn,
+    exercise,
+    read,
+    require,
+    text_of,
+)
 from offline_api import client
 from offline_api.faults import Fault
 
@@ -46,10 +55,17 @@ def _careful(answer: Answer) -> None:
 
     Compare reply["usage"]["output_tokens"] with estimate_tokens(messages).
     """
-    messages = conversation(800, 800)
     replies = tomllib.loads(read("replies.toml"))
-    most = estimate_tokens(messages)
     good = replies.pop("good")
+    _harmless(answer, conversation(800, 800), replies, good)
+    _harmless(answer, conversation(900, request="And d.py."), {}, good)
+
+
+def _harmless(
+    answer: Answer, messages: list[Message], replies: dict[str, Any], good: Any
+) -> None:
+    """Require that bad replies leave the messages, and that sound ones replace them."""
+    most = estimate_tokens(messages)
     replies[f"the reply has {most} tokens, as many as the messages"] = _long(most)
     for error in (RuntimeError("overloaded"), ConnectionError("no network")):
         replies[f"ask raises {error!r}"] = error
@@ -165,7 +181,12 @@ def _breaker(answer: Answer) -> None:
         "a limit of 0 means that it never opens": (False, [failed] * 2, 1, 0, 10),
         "nor before anything was tried, with a limit of 0": (False, [], 0, 0, 10),
     }
-    answer.agree(cases)
+    answer.agree(cases | drawn(rests, _some_outcomes))
+
+
+def _some_outcomes(random: Random) -> tuple[list[str], int, int, int]:
+    outcomes = random.choices(["failed", "ok"], (3, 1), k=random.randint(0, 6))
+    return outcomes, random.randint(0, 9), random.randint(0, 4), random.randint(0, 9)
 
 
 def send_again(
@@ -335,4 +356,8 @@ def _stand_in(answer: Answer) -> None:
         "nine lines are one too many for 8": (one_gone, [*lines, "i"], 8),
         "there is more room than lines": (lines, lines, 30),
     }
-    answer.agree(cases)
+    answer.agree(cases | drawn(both_ends, _some_lines))
+
+
+def _some_lines(random: Random) -> tuple[list[str], int]:
+    return random.choices("abc", k=random.randint(0, 20)), random.randint(0, 20)

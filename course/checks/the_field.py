@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
+from random import Random
 from statistics import mean
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from agentlib.api.spending import Usage
 from agentlib.estimation import prompt_tokens
 from agentlib.pipeline import ContextEngine, compact
 from agentlib.settings import Settings
-from course.checking import Answer, exercise, require
+from course.checking import Answer, drawn, exercise, require
 from windtunnel.programs.field import rows as stored_rows
 from windtunnel.programs.task import Task, task
 from windtunnel.runner import Run, play
@@ -131,7 +132,14 @@ def _found(answer: Answer) -> None:
     }
     _with_tuples(answer).agree(
         {case: (compactions_in(each), each) for case, each in cases.items()}
+        | drawn(compactions_in, _some_requests)
     )
+
+
+def _some_requests(random: Random) -> tuple[list[Request]]:
+    kinds = random.choices(("main", "summary", "refused", "other"), (4, 3, 1, 1), k=9)
+    pairs = [(kind, 1_000 + 7 * random.randint(0, 999)) for kind in kinds]
+    return (_requests(*pairs, every=random.choice((1, 2))),)
 
 
 def decisions_of(made: Mapping[str, Any], window: int) -> dict[str, Any]:
@@ -328,6 +336,7 @@ def _complains(answer: Answer) -> None:
     }
     _with_tuples(answer).agree(
         {case: (complaints_in(each), each) for case, each in cases.items()}
+        | drawn(complaints_in, _some_requests)
     )
 
 

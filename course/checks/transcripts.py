@@ -71,6 +71,11 @@ def _append(answer: Answer) -> None:
                 "a block that is no JSON was written as its repr, which nobody reads "
                 "back; let json.dumps raise, without default=."
             )
+        other = Path(folder, "other.jsonl")
+        answer.call(messages[0], other)
+        require(
+            other.is_file(), "it writes to one file only; write to the one at `path`."
+        )
         path.write_bytes(b"\xff torn\n")
         with contextlib.suppress(UnicodeDecodeError):
             answer.call(messages[0], path)
@@ -108,8 +113,7 @@ def _load(answer: Answer) -> None:
     raw = json.dumps(odd[0], ensure_ascii=False)
     cut = f'{{"role": "user", "content": "caf{MARK}'
     with TemporaryDirectory() as folder:
-        path = Path(folder, "session.jsonl")
-        for case, lines, end, right in (
+        cases: tuple[tuple[str, list[str], str, list[Message]], ...] = (
             ("a file of 5 whole lines", whole, "\n", messages),
             ("a file whose last line is torn", [*whole[:2], torn], "", messages[:2]),
             (
@@ -130,7 +134,9 @@ def _load(answer: Answer) -> None:
             ("a text with U+2028, at which splitlines cuts", [raw], "\n", odd),
             (HALF, [raw, cut], "", odd),
             (f"{HALF} and whole lines behind it", [raw, cut, raw], "\n", odd * 2),
-        ):
+        )
+        for number, (case, lines, end, right) in enumerate(cases):
+            path = Path(folder, f"session{number}.jsonl")
             written = _with_half_a_character("\n".join(lines) + end)
             path.write_bytes(written)
             try:

@@ -60,11 +60,10 @@ def _pin(answer: Answer) -> None:
         *READ[:1],
         {**READ[1], "content": [*READ[1]["content"], *said(TESTS)["content"]]},
     ]
-    first = [answer.call([said(RULE)]) for _ in range(2)]
+    first = [str(answer.call([said(rule)])) for rule in (RULE, TESTS, RULE)]
     require(
-        first[0] == first[1],
-        "called twice with the same messages, it returns something else; keep nothing "
-        "between calls.",
+        first[0] == first[2] and RULE not in first[1],
+        "it returns lines of an earlier call; keep nothing between calls.",
     )
     for lines in (LINES, LINES[::-1]):  # no set has both orders
         result = answer.call([*map(said, lines)])
@@ -328,3 +327,10 @@ def _gate(answer: Answer) -> None:
         )
         order = f"{all_stay}; a heading is the heading of the lines that follow it."
         require(given == right, order)
+    unsaid = answer.call("\n".join(good), [said(RULE), *READ])
+    kept = [line for line in good if line != rules[1]]
+    require(
+        unsaid == "\n".join(kept),
+        f"without the person's consent in the messages the line {rules[1]!r} rests on "
+        "nobody, and should go.",
+    )

@@ -1,14 +1,15 @@
 """The exercises of lesson 11."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from random import Random
+from typing import Any, ClassVar
 
 from agentlib.messages import Block, Message
 from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.settings import Settings
 from agentlib.step import Step
-from course.checking import Answer, conversation, exercise, require, shown
-from offline_api.edits import edits_for
+from course.checking import Answer, conversation, drawn, exercise, require, shown
 from session_report.amounts import many
 from windtunnel.judge import MINE, judge, protocol
 from windtunnel.judge.protocol import broken
@@ -46,6 +47,7 @@ def _engine(answer: Answer) -> str:
     varies = "take out what is random, counts calls or looks at a clock"
     first = _answers(answer.function)
     require(first == _answers(answer.function), f"{other}; {varies}.")
+    _requires_a_case(answer.function)
     verdict = judge(answer.function, seeds=FEW, cases=0)  # ten were tried
     require(not verdict.faults, "; ".join({*verdict.faults.values()}))
     mine, default = (verdict.spreads[name].means for name in (MINE, "default"))
@@ -61,6 +63,37 @@ def _engine(answer: Answer) -> str:
         fits, f"{says}. It should cost less than forgetting nothing, and keep 75 %."
     )
     return f"{says}."
+
+
+class _Noted(Now):
+    """A moment that notes the settings with which an engine compacts."""
+
+    noted: ClassVar[list[Settings]] = []
+
+    def compact(self, **changed: Any) -> Step:
+        self.noted.append(replace(self.settings, **changed))
+        return super().compact(**changed)
+
+
+def _requires_a_case(engine: ContextEngine) -> None:
+    """Require that an engine doesn't only change DEFAULT's numbers for all cases."""
+    _Noted.noted.clear()
+    given = list[Settings]()
+
+    def noting(now: Now) -> Step:
+        given.append(now.settings)
+        return run_engine(engine, _Noted(**vars(now)))
+
+    for seed in range(3):
+        protocol.fault(noting, protocol.conversation(seed))
+    changed = {own != old for own, old in zip(_Noted.noted, given, strict=False)}
+    only_numbers = len(_Noted.noted) == len(given) and changed == {True}
+    one = all(own == _Noted.noted[0] for own in _Noted.noted)
+    require(
+        not (only_numbers and one),
+        "it compacts with the same changed settings at every request, which is a preset "
+        "and no rule. In which case should they change?",
+    )
 
 
 def _answers(engine: ContextEngine) -> list[list[Message]]:
@@ -98,7 +131,12 @@ def _claim(answer: Answer) -> None:
             (70.4, 65.4, 75.5),
         ),
     }
-    answer.agree(cases)
+    answer.agree(cases | drawn(side, lambda random: (_spread(random), _spread(random))))
+
+
+def _spread(random: Random) -> tuple[int, int, int]:
+    low, mean, high = sorted(random.choices(range(40), k=3))
+    return mean, low, high
 
 
 def remembers(
@@ -163,13 +201,33 @@ def _view(answer: Answer) -> None:
     )
 
 
-@exercise("11.4", "so much of your settings the API understands.", finished=edits_for)
+def edits(settings: Settings) -> list[Block]:
+    """Return the edits that ask the API for what the settings say."""
+    keep: Block = {"type": "tool_uses", "value": settings.keep_recent}
+    clear: Block = {"type": "clear_tool_uses_20250919", "keep": keep}
+    clear["trigger"] = {"type": "tool_uses", "value": settings.keep_recent + 1}
+    if settings.clear_at_least:
+        clear["clear_at_least"] = {
+            "type": "input_tokens",
+            "value": settings.clear_at_least,
+        }
+    start: Block = {"type": "input_tokens", "value": settings.threshold_tokens}
+    summarise: Block = {"type": "compact_20260112", "trigger": start}
+    return [clear, summarise] if settings.threshold_tokens >= 50_000 else [clear]
+
+
+@exercise("11.4", "so much of your settings the API understands.", finished=edits)
 def _edits(answer: Answer) -> None:
     """Copy the edits printed above, and put the settings' own numbers in their places.
 
     `clear_at_least` goes in only if it isn't 0, and the second edit only from 50,000
     tokens on.
     """
+    written = getattr(answer.function, "__code__", None)
+    require(
+        not written or "as_edits" not in written.co_names,
+        "as_edits is the course's own; build the list from the settings' numbers.",
+    )
     for keep, threshold, least in (
         *((5, 50_000, 0), (2, None, 3_000), (0, 20_000, 0)),
         *((3, 49_999, 0), (3, 90_000, 7_000)),
@@ -177,9 +235,9 @@ def _edits(answer: Answer) -> None:
         settings = Settings(keep_recent=keep, threshold=threshold, clear_at_least=least)
         case = f"with keep_recent={keep}, {threshold=}, clear_at_least={least:,}"
         returned = Answer(answer.call(settings))
-        edits: list[Block] = returned.typed(list, f"{case}, return a list of edits")
+        given: list[Block] = returned.typed(list, f"{case}, return a list of edits")
         own, asked = (
-            {e.get("type"): e for e in each} for each in (edits, edits_for(settings))
+            {e.get("type"): e for e in each} for each in (given, edits(settings))
         )
         require(
             [*own] == [*asked],

@@ -231,7 +231,7 @@ class _Run:
         )
         asked = np.flatnonzero(self.asked)
         if len(asked):
-            looks: Any = {"color": LOOKS["summary"].colour, "label": "summary request"}
+            looks: Any = {"color": DARK, "label": "summary request"}
             axes.vlines(
                 asked + 0.5 + 0.2 * wide, 0, self.asked[asked], linewidth=3, **looks
             )

@@ -4,7 +4,8 @@ end."""
 # pyright: reportUnknownMemberType=false
 # matplotlib leaves its keyword arguments without types.
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -51,7 +52,7 @@ def climb(rows: Mapping[str, Mapping[str, Any]], dollars: str) -> Chart:
         axes.plot(
             each[dollars], each["described"], markersize=10, mew=1.8, **_mark(each)
         )
-    _name(axes, rows, dollars, right)
+    _name(axes, rows, dollars, right, done)
     words = "● the rule is kept   ○ it is lost   × stopped, or a file isn't named"
     axes.text(-0.009 * right, FILES + 3.6, words, color=GREY, va="top")
     return chart
@@ -77,18 +78,22 @@ def _mark(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name(
-    axes: Axes, rows: Mapping[str, Mapping[str, Any]], dollars: str, right: float
+    axes: Axes,
+    rows: Mapping[str, Mapping[str, Any]],
+    dollars: str,
+    right: float,
+    line: Sequence[tuple[float, float]],
 ) -> None:
     """Write lessons and facts over the dots that are higher than those before, else
-    under them."""
+    under them, and beside a dot if the `line` would cross its name."""
     highest = 0
     lessons = {n: row for n, row in rows.items() if not n.startswith("yours")}
     for name in rows.keys() - lessons.keys():
         own = rows[name]
         axes.plot(own[dollars], own["described"], "s", ms=14, mfc="none", mec=DARK)
         words = f"□ yours: {many(own['facts'], 'fact')}"
-        x, y = 0.99 * right, FILES + 3.6
-        axes.text(x, y, words, ha="right", va="top", color=DARK)
+        x, y = -0.009 * right, FILES + 1.6  # below the words on the marks
+        axes.text(x, y, words, va="top", color=DARK)
     halo: Any = {"path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     for group in _alike(lessons, dollars, right / 12):
         row = rows[group[0]]
@@ -97,8 +102,26 @@ def _name(
         words = ", ".join(group)
         words += f": {many(row['facts'], 'fact')}" if files else ""
         y, side = (1.2, "bottom") if files > highest or not files else (-1.4, "top")
-        axes.text(x, files + y, words, color=GREY, ha="center", va=side, **halo)
+        across = "center"
+        if _crossed(line, x, files + 2 * y, right / 20):
+            x, y, across, side = x + 0.016 * right, 0, "left", "center"
+        axes.text(x, files + y, words, color=GREY, ha=across, va=side, **halo)
         highest = max(highest, files)
+
+
+def _crossed(
+    line: Sequence[tuple[float, float]], x: float, y: float, near: float
+) -> bool:
+    """Tell whether a line from dot to dot goes through a name at this place.
+
+    >>> _crossed([(0, 0), (1, 9)], 0.5, 4, near=1), _crossed([(0, 0), (1, 9)], 5, 4, near=1)
+    (True, False)
+    """
+    return any(
+        min(low, high) < y < max(low, high)
+        and min(left, right) - near < x < max(left, right) + near
+        for (left, low), (right, high) in itertools.pairwise(line)
+    )
 
 
 def _alike(

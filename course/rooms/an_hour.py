@@ -10,6 +10,7 @@ from course import real_model
 from course.figures import charts
 from course.page import run_sentence
 from course.panels.panel import Panel, knobs
+from course.rooms.the_wall import wall_panel as wall_panel
 from course.table import Table, as_table
 from course.the_hour import CLEARS as CLEARS
 from course.the_hour import DOCUMENTS as DOCUMENTS

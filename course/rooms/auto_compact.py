@@ -14,12 +14,22 @@ from agentlib.api.spending import PRICED_AS
 from agentlib.messages import Message, kinds_of, of_type
 from agentlib.settings import Settings
 from course import real_model
+from course.figures import charts as charts
+from course.figures.difference import Difference as Difference
+from course.figures.survival import sentence as sentence
+from course.figures.survival import survival as survival
+from course.generations import places as places
+from course.generations import planted as planted
 from course.page import survived
 from course.panels.panel import Panel, knobs, slider
 from session_report.style import LOOKS, NAMES, RED, Chart, cut
 from windtunnel.parts import layer_of
 from windtunnel.runner import MAX_TURNS, Run, play
+from windtunnel.tasks.generated import SURVIVAL as SURVIVAL
 from windtunnel.tasks.scenarios import Scenario
+
+OPUS = PRICED_AS
+"""The model at whose prices the lesson counts."""
 
 # -- what the cells show ---------------------------------------------------------------
 

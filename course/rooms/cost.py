@@ -24,6 +24,7 @@ from agentlib.settings import Settings
 from agentlib.transcripts import Session
 from course.figures.bills import savings
 from course.panels.break_even import REQUESTS, paid, saved_by
+from course.panels.break_even import break_even_panel as break_even_panel
 from course.panels.panel import Drawing, Panel, slider
 from offline_api.cache import Bill, Part, PromptCache
 from session_report.amounts import many
@@ -32,7 +33,12 @@ from session_report.one import responses
 from session_report.playback import Frame, replay, stand_in
 from session_report.policies import KEEPS_ALL, engine, judge
 from session_report.style import BLUE, PALE, RED, Chart, wrapped
+from windtunnel.tasks.generated import generated as generated
+from windtunnel.trade import EVIDENCE as EVIDENCE
 from windtunnel.trade import policies
+
+OPUS = PRICED_AS
+"""The model at whose prices the lesson counts."""
 
 RATIOS = range(5, 61)
 """How many times as much writing to the cache may cost as reading."""

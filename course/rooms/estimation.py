@@ -12,7 +12,10 @@ from course.checks.estimation import rings_at
 from course.figures import estimates
 from course.panels.panel import Panel, slider
 from session_report.style import wrapped
+from windtunnel.estimates import growths as growths
+from windtunnel.estimates import readings as readings
 from windtunnel.runner import Run
+from windtunnel.tasks.generated import generated as generated
 
 # -- what the cells show ---------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from agentlib.api.spending import PRICED_AS, dollars
+from agentlib.api.spending import rates as rates
 from agentlib.auto_compact import summary_message, summary_text
 from agentlib.estimation import prompt_tokens
 from agentlib.head_and_tail import handoff_prompt
@@ -19,11 +20,15 @@ from agentlib.settings import Settings
 from course.checks.auto_compact import newest_stay as keep_last
 from course.checks.head_and_tail import ARCHIVE
 from course.checks.head_and_tail import with_note as with_note
+from course.figures.survival import sentence as sentence
+from course.figures.survival import survival as survival
 from course.generations import places, planted
 from course.page import print_lines, survived
 from course.panels.panel import Panel, choice, knobs
+from session_report.style import cut as cut
 from windtunnel.parts import layer_of
 from windtunnel.runner import MAX_TURNS, Run, play
+from windtunnel.tasks.generated import PARTS as PARTS
 from windtunnel.tasks.scenarios import REVIEW, Scenario, last_words
 
 START = Settings(

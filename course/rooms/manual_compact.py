@@ -15,15 +15,21 @@ from agentlib.pipeline import ContextEngine, Layer, Now, run_engine
 from agentlib.settings import Settings
 from agentlib.step import Step
 from agentlib.tools import DEFINITIONS
+from course.checking import conversation as conversation
 from course.checks.manual_compact import AUTO as AUTO
 from course.checks.manual_compact import BY_HAND as BY_HAND
 from course.checks.manual_compact import summary_holds
+from course.figures import charts as charts
 from course.figures import moments
+from course.figures.difference import Difference as Difference
 from course.page import run_sentence
 from course.panels.panel import Panel, slider, words
 from course.rooms.museum import said
 from session_report.style import wrapped
+from windtunnel.runner import asked_at as asked_at
 from windtunnel.runner import play
+from windtunnel.tasks.generated import MOMENTS as MOMENTS
+from windtunnel.tasks.generated import SWEEPS as SWEEPS
 from windtunnel.tasks.scenarios import REVIEW, TRACE, Scenario, fill, report_checks
 
 

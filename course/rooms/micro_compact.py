@@ -16,15 +16,22 @@ from agentlib.estimation import prompt_tokens
 from agentlib.messages import Block, Message
 from agentlib.micro_compact import micro_compact
 from agentlib.settings import Settings
+from course.checking import conversation as conversation
 from course.checks.micro_compact import clear_in_place as clear_in_place
+from course.figures import bills as bills
 from course.figures import charts, window_map
 from course.figures.window_map import Tile
 from course.page import print_json, run_sentence
+from course.panels.break_even import break_even_panel as break_even_panel
 from course.panels.panel import Panel, knobs
 from session_report.amounts import many
 from windtunnel.parts import layer_of, results
 from windtunnel.runner import MAX_TURNS, Run, play
+from windtunnel.tasks.generated import CLEARING as CLEARING
 from windtunnel.tasks.scenarios import Scenario
+
+OPUS = PRICED_AS
+"""The model at whose prices the lesson counts."""
 
 # -- what the cells show ---------------------------------------------------------------
 

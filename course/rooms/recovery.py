@@ -11,6 +11,7 @@ from typing import Any
 from pandas import DataFrame
 
 from agentlib.api.requests import request, send
+from agentlib.api.spending import PRICED_AS
 from agentlib.auto_compact import auto_compact, summary_prompt
 from agentlib.compaction.breaker import AGAIN, NEARLY_FULL, Breaker
 from agentlib.estimation import estimate_text
@@ -32,7 +33,14 @@ from offline_api.faults import Fault, Kind
 from session_report.amounts import many
 from windtunnel.parts import PartFailed
 from windtunnel.runner import Run, asked_at, outcomes, play
+from windtunnel.tasks.generated import FAILING as FAILING
+from windtunnel.tasks.generated import TRADES as TRADES
 from windtunnel.tasks.scenarios import SURVEY, Scenario
+from windtunnel.trade import EVIDENCE as EVIDENCE
+from windtunnel.trade import trade as trade
+
+OPUS = PRICED_AS
+"""The model at whose prices the lesson counts."""
 
 WINDOW = 32_000
 START = Settings(

@@ -20,12 +20,26 @@ from agentlib.transcripts import Session
 from course.checks.sessions import COMPACTS as COMPACTS
 from course.checks.sessions import ROOM as ROOM
 from course.figures import charts
+from course.panels.sessions import own_sessions_panel as own_sessions_panel
+from course.panels.sessions import sessions_panel as sessions_panel
 from session_report import keep, kept
+from session_report import load as load
 from session_report.need import named_blocks, said
 from session_report.one import compactions
+from session_report.one import losses as losses
+from session_report.one import responses as responses
+from session_report.one import window as window
+from session_report.policies import KEEPS_ALL as KEEPS_ALL
+from session_report.put_back import covered as covered
+from session_report.put_back import forgotten as forgotten
 from session_report.style import GREY, RED, Chart
 from session_report.weights import Weights
+from session_report.what_if import choices as choices
+from session_report.what_if import set_this as set_this
+from session_report.what_if import what_if as what_if
 from session_report.what_if import window_of
+from windtunnel.tasks.generated import generated as generated
+from windtunnel.trade import EVIDENCE as EVIDENCE
 
 STORED = Path(__file__).with_name("claude_code_run.json")
 """A run of Claude Code against the offline API, over a copy of 45 files of this

@@ -23,6 +23,7 @@ from course.checks.the_field import (
 )
 from course.checks.the_field import imitated as imitated
 from course.figures.sawteeth import name_of, sawteeth
+from course.figures.sawteeth import shown as shown
 from course.table import Table, as_table
 from session_report.style import Chart
 from windtunnel.runner import Run

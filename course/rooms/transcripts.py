@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 from pandas import DataFrame, option_context
@@ -23,9 +24,16 @@ from agentlib.messages import Block, Message, blocks, of_type
 from agentlib.session import file as session_file
 from agentlib.transcripts import Session
 from course.checks.transcripts import power_cut as power_cut
+from course.figures import history as history
 from course.figures.window_map import maps, sentence, tiles
 from course.panels.panel import Drawing, Panel, choice, scrolling, slider, words
 from session_report.style import LINE, cut, wrapped
+from windtunnel.crash import SETTINGS as SETTINGS
+from windtunnel.crash import kill_while_it_waits as kill_while_it_waits
+from windtunnel.tasks.generated import SWEEPS as SWEEPS
+from windtunnel.tasks.scenarios import LONG as LONG
+from windtunnel.tasks.scenarios import REVIEW as REVIEW
+from windtunnel.tasks.scenarios import Clock as Clock
 
 SHOWN_ROWS = 100
 EXCERPT = 90
@@ -33,6 +41,17 @@ EXCERPT = 90
 
 
 # -- what the cells show ---------------------------------------------------------------
+
+
+@lru_cache
+def _box() -> TemporaryDirectory[str]:
+    return TemporaryDirectory()
+
+
+def folder() -> Path:
+    """Make an empty folder, which goes when the kernel does."""
+    return Path(mkdtemp(dir=_box().name))
+
 
 _MORE = {"level", "isMeta", "usage", "crc32", "logicalParentUuid"}
 HIDDEN = _MORE | {*session_file.envelope("", 0, None, 0.0)}

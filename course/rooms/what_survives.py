@@ -12,9 +12,14 @@ from agentlib.presets import DEFAULT
 from course import real_model
 from course.checks.what_survives import gate, pin, said
 from course.page import print_lines
+from course.panels.survives import breaks_at as breaks_at
+from course.panels.survives import kinds_panel as kinds_panel
 from course.panels.survives import shares
+from course.panels.survives import threads_panel as threads_panel
 from windtunnel.runner import Run
 from windtunnel.tasks.kinds import LINE, spoken
+from windtunnel.tasks.kinds import marks as marks
+from windtunnel.tasks.kinds import play_kinds as play_kinds
 
 # -- what the cells show ---------------------------------------------------------------
 

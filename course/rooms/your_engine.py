@@ -19,13 +19,16 @@ from agentlib.settings import MODEL, Settings
 from agentlib.tools import Workspace
 from course.checks.your_engine import Before, remembers
 from course.naive_loop import TOOLS
+from course.panels.field import field_panel as field_panel
 from offline_api import client
 from offline_api.edits import BETAS
 from session_report.style import wrapped
 from windtunnel.judge import MINE, SEEDS, Verdict, field_of, judge
 from windtunnel.judge.spreads import Interval, side
 from windtunnel.parts import PartFailed
+from windtunnel.tasks.generated import generated as generated
 from windtunnel.tasks.scenarios import Clock, Scenario
+from windtunnel.trade import EVIDENCE as EVIDENCE
 
 TEN = SEEDS[:10]
 """The judge's tasks on which an exercise is checked, and those of the lesson's own

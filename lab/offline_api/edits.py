@@ -247,11 +247,6 @@ def as_edits(settings: Settings) -> tuple[list[Body], dict[str, Any]]:
     }
 
 
-def edits_for(settings: Settings) -> list[Body]:
-    """Return the edits alone."""
-    return as_edits(settings)[0]
-
-
 def _clearing(settings: Settings) -> Body:
     """Ask for the clearing of our micro layer, which strikes at each request."""
     keep = {"type": "tool_uses", "value": settings.keep_recent}

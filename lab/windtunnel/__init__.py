@@ -15,5 +15,6 @@ model, which is no evidence about language models.
 
 from windtunnel.parts import layer_of
 from windtunnel.runner import Run, play
+from windtunnel.tasks import scenarios
 
-__all__ = ["Run", "layer_of", "play"]
+__all__ = ["Run", "layer_of", "play", "scenarios"]

@@ -224,21 +224,10 @@ NOT_WITH_A_LOOP = ("save", "load", "stop", "hooks", "compact_after", "resume_aft
 """Parts and circumstances that only the agent's own loop can serve."""
 LAYERS = {"layers", "engine", "estimate", "on_compact_call", "summarize"}
 """Parts that decide what the next request sends."""
-REPLACED = {
-    "layer": "layers=[layer_of(mine)]",
-    "compact": 'layers=[layer_of(mine, given="summary")], where `given` says what your '
-    'function gets beside the messages: "summary", "summarize" or "message"',
-}
-"""What to write instead of two parts of earlier editions."""
 
 
 def check_together(parts: Parts) -> None:
     """Raise TypeError if a part is none, or would keep another from running."""
-    if old := [name for name in REPLACED if name in parts]:
-        raise TypeError(
-            f"play takes no {old[0]}; write {REPLACED[old[0]]}. To import it: "
-            "from windtunnel import layer_of, play"
-        )
     names = Parts.__annotations__
     if unknown := parts.keys() - names.keys():
         raise TypeError(

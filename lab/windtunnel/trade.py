@@ -8,7 +8,7 @@ The lessons show presets in it, and the bench the learner's own trials.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,9 @@ def trade(
                 *dot, "o", color=DARK, markersize=16, mfc="none", mew=1.6
             )
         taken.append(mark.get_window_extent())
+    places = axes.transData.transform([*trail.values()]).tolist()
+    for start, end in pairwise(places):
+        taken += _on_line(start, end)
     for name, dot in {**trail, **dots}.items():
         colour = RED if name in trail else GREY
         name_dot(axes, TITLES.get(name, name), dot, taken, color=colour)
@@ -132,7 +135,7 @@ def policies(
     axes = chart.frame(0.72, low_edge, 6.2, 3.15 - low_edge, ylabel=above)
     lows, highs = ([across[end] for across, _ in dots.values()] for end in (1, 2))
     top = max(up[2] for _, up in dots.values())
-    axes.set(xlim=(min(lows) - 6, max(highs) + 6), ylim=(-0.12 * top, 1.1 * top))
+    axes.set(xlim=(min(lows) - 6, max(highs) + 6), ylim=(-0.2 * top, 1.1 * top))
     axes.set(xlabel="dollars, % of what forgetting nothing costs")
     titles = {name: TITLES.get(name, name) for name in dots}
     colours = {titles[name]: RED if name in mine else GREY for name in dots}
@@ -231,7 +234,12 @@ def _along(axes: Axes, dot: tuple[float, float], box: Bbox) -> list[Bbox]:
     """Cover the line that leads from a dot to its name with small boxes, but for its
     two ends."""
     x, y = axes.transData.transform(dot)
-    end = (box.x0 + box.x1) / 2, box.y0 if box.y0 > y else box.y1
+    return _on_line((x, y), ((box.x0 + box.x1) / 2, box.y0 if box.y0 > y else box.y1))
+
+
+def _on_line(start: Sequence[float], end: Sequence[float]) -> list[Bbox]:
+    """Cover a line between two places with small boxes, but for its two ends."""
+    x, y = start
     shares = np.linspace(0, 1, 12)[:-1]
     places = [(x + s * (end[0] - x), y + s * (end[1] - y)) for s in shares]
     return [

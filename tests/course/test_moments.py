@@ -88,13 +88,15 @@ def test_the_panel_moves_turn_length_and_focus_and_marks_what_came_of_it(unpaint
     ]
     panel = moment_panel(SURVEY, start, DataFrame(rows).assign(files=8), after=17)
     plain = panel.text
-    assert "described 4, rule kept no" in " ".join(plain.split())
+    assert "describes 4 of 8 files, has 1 fact and breaks the rule" in " ".join(
+        plain.split()
+    )
     panel.words.value = " rules of the user "
-    assert "rule kept yes" in " ".join(panel.text.split())
+    assert "keeps the rule" in " ".join(panel.text.split())
     panel.words.value = ""
     assert panel.text == plain
     panel.summary_tokens.value = 1_440
-    assert "described 8" in " ".join(panel.text.split())
+    assert "describes 8 of" in " ".join(panel.text.split())
 
 
 def test_the_picture_is_broken_where_the_report_is_written():

@@ -1,7 +1,9 @@
 """The scorecard of the lessons."""
 
+import itertools
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -126,6 +128,27 @@ def test_the_learners_own_run_has_a_frame_and_no_label_at_its_dot():
     assert [text.get_text() for text in axes.texts if "yours" in text.get_text()] == [
         "□ yours: 1 fact"
     ]
+
+
+def test_no_words_of_the_scorecard_lie_on_one_another_or_under_its_line():
+    def row(dollars: float, files: int) -> dict[str, Any]:
+        done = {"done": "yes", "rule kept": "yes", "facts": 2}
+        return {**done, "$": dollars, "described": files}
+
+    rows = {"03": row(0.197, 16), "05": row(0.194, 15), "yours": row(0.14, 14)}
+    chart = climb({**rows, "searches": row(0.196, 24)}, "$")
+    chart.png()
+    [axes] = chart.figure.axes
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    without = climb(
+        {"03": row(0.197, 16), "05": row(0.194, 15), "x": row(0.196, 24)}, "$"
+    )
+    without.png()
+    [axes] = without.figure.axes
+    line = axes.lines[0].get_path().transformed(axes.transData)
+    [name] = [text for text in axes.texts if text.get_text().startswith("03")]
+    assert not line.intersects_bbox(name.get_window_extent(), filled=False)
 
 
 def test_a_second_read_of_the_same_lines_counts_and_one_of_others_does_not():

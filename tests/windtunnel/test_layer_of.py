@@ -197,15 +197,6 @@ def test_print_says_what_runs():
 # -- what is wrong is said in a sentence -----------------------------------------------
 
 
-def test_parts_of_earlier_editions_say_what_to_write():
-    mine: Any = {"layer": list}
-    with pytest.raises(TypeError, match=r"no layer; write layers=\[layer_of\(mine\)\]"):
-        play(TRACE, START, **mine)
-    mine = {"compact": list}
-    with pytest.raises(TypeError, match=r'write layers=\[layer_of\(mine, given="summ'):
-        play(TRACE, START, **mine)
-
-
 def test_a_function_of_messages_in_the_list_is_told_of_layer_of():
     def one(messages: list[Message]) -> list[Message]:
         return messages

@@ -42,6 +42,16 @@ def test_every_run_is_named_and_no_name_covers_another_or_leaves_the_picture():
     assert all(page.x0 <= box.x0 and box.x1 <= page.x1 for box in boxes.values())
 
 
+def test_no_name_stands_on_the_line_from_trial_to_trial():
+    along = {"first": (0.02, 19), "second": (0.022, 10), "third": (0.026, 18)}
+    chart = trade({"s24": (0.03, 9)}, along, title="", left="files", most=19)
+    chart.png()
+    [axes] = chart.figure.axes
+    line = axes.lines[0].get_path().transformed(axes.transData)
+    boxes = [Text.get_window_extent(text) for text in axes.texts]
+    assert [box for box in boxes if line.intersects_bbox(box, filled=False)] == []
+
+
 def test_the_newest_trial_is_the_largest_dot_and_has_the_trails_colour():
     chart = drawn()
     [axes] = chart.figure.axes

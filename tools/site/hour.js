@@ -350,7 +350,7 @@ function svg(run, name) {
   path(`M${x(1)} ${y(0)}${stairs(run.tokens)}V${y(0)}`, `--play-line:${INK.grey}`, 'stroke-width="11"');
   run.compaction.forEach((kind, n) => {
     const wide = 125;
-    if (run.summary_request[n]) bar(x(n + 1), 0, run.summary_request[n], 40, `--play-fill:${LOOKS.summary[0]}`);
+    if (run.summary_request[n]) bar(x(n + 1), 0, run.summary_request[n], 40, `--play-fill:${INK.dark}`);
     if (kind && kind !== "failed") {
       const high = run.replaced_tokens[n];
       path(`M${x(n + 1)} ${y(0)}V${y(high)}h${wide}V${y(0)}`, `--play-line:${INK.grey}`,

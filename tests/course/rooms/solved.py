@@ -11,7 +11,9 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -88,6 +90,33 @@ class Lesson:
         assert case in verdict.says
 
     @pytest.mark.answers
+    def test_no_exercise_is_solved_by_a_constant_or_by_ignoring_a_parameter(
+        self, path: Path, tmp_path, monkeypatch
+    ):
+        """The solution with one parameter as it was at the first call, always, is
+        wrong. So is its first result, always."""
+        monkeypatch.chdir(tmp_path)
+        notebook = nbformat.read(path, as_version=4)
+        passing: list[tuple[str, str]] = []
+        for name, place in stubs(notebook).items():
+            *more, finished = _as_tuple(find(name).finished)
+            tree = ast.parse(notebook.cells[place].source)
+            defined = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
+            if callable(finished):
+                [stub] = defined
+                names = {each.arg for each in stub.args.args} - MAY_IGNORE.get(
+                    name, set()
+                )
+                for each in [*sorted(names), ""]:
+                    first: list[Any] = []
+                    frozen = _frozen(finished, each, first)
+                    verdict = check(name, (*more, frozen) if more else frozen)
+                    # A function may well be the same one each time.
+                    if verdict and not (each and callable(first[0])):
+                        passing.append((name, each))
+        assert passing == []
+
+    @pytest.mark.answers
     def test_a_right_answer_passes_however_it_is_written(
         self, exercise: str, otherwise: Any, tmp_path, monkeypatch
     ):
@@ -151,6 +180,42 @@ class Lesson:
     def test_any_position_shows_what_it_would_show_if_it_were_the_first(self):
         for make_panel in self.panels.values():
             any_position_is_as_if_first(make_panel())
+
+
+MAY_IGNORE = {"00.1": {"workspace"}, "03.1": {"messages"}}
+"""Parameters that a right answer needn't look at, or that it can't but take."""
+
+
+def _as_tuple(finished: Any) -> tuple[Any, ...]:
+    return finished if isinstance(finished, tuple) else (finished,)
+
+
+def _frozen(
+    function: Callable[..., Any], parameter: str, first: list[Any]
+) -> Callable[..., Any]:
+    """Return a function that takes a parameter always as it was at the first call, or,
+    without a name, always gives its first result. `first` gets that value."""
+    shape = inspect.signature(function)
+
+    @wraps(function)
+    def frozen(*given: Any, **options: Any) -> Any:
+        bound = shape.bind(*given, **options)
+        bound.apply_defaults()
+        if not first:
+            value = (
+                bound.arguments.get(parameter)
+                if parameter
+                else function(*given, **options)
+            )
+            first.append(deepcopy(value) if isinstance(value, list | dict) else value)
+        if not parameter:
+            return first[0]
+        bound.arguments[parameter] = (
+            deepcopy(first[0]) if isinstance(first[0], list | dict) else first[0]
+        )
+        return function(*bound.args, **bound.kwargs)
+
+    return frozen
 
 
 def of_the_room(finished: Any) -> str:

@@ -245,9 +245,9 @@ def test_two_numbers_of_a_compaction_run_the_task_again_with_the_learners_functi
     run = play(SURVEY, START, layers=[layer_of(newest_stay, given="message")])
     assert panel.text.startswith(f"{run.turns} turns")
     assert (panel.threshold.min, panel.threshold.max) == (4_000, 27_360)
-    assert "; 2 compactions; " in panel.text.replace("\n", " ")
+    assert "; 2 compactions. " in panel.text.replace("\n", " ")
     panel.summary_tokens.value = 100
-    assert "facts 0." in panel.text.replace("\n", " ")
+    assert "has 0 facts" in panel.text.replace("\n", " ")
     panel.move(threshold=8_000, summary_tokens=1_000)
     other = compaction_panel(SURVEY, replace(START, threshold=8_000), keeps_nothing)
     assert other.text.split(" turns")[0] != panel.text.split(" turns")[0]

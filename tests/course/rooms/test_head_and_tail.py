@@ -316,8 +316,8 @@ def test_the_parts_of_a_hand_off_and_its_length_run_the_task_again(unpainted):
     ways = {"neither": {}, "head": {"head": heads(1)}}
     panel = parts_panel(REVIEW, START, ways)
     assert panel.values == {"parts": "neither", "summary_tokens": 450}
-    assert "rule kept no, facts 2." in panel.text.replace("\n", " ")
+    assert "has 2 facts and breaks the rule." in panel.text.replace("\n", " ")
     panel.parts.value = "head"
-    assert "rule kept yes, facts 2." in panel.text.replace("\n", " ")
+    assert "has 2 facts and keeps the rule." in panel.text.replace("\n", " ")
     panel.move(parts="neither", summary_tokens=1_600)
-    assert "rule kept yes, facts 4." in panel.text.replace("\n", " ")
+    assert "has 4 facts and keeps the rule." in panel.text.replace("\n", " ")

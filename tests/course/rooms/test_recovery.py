@@ -340,6 +340,6 @@ def test_a_stand_in_that_has_no_room_says_so():
 
 def test_without_any_summary_a_short_stand_in_never_finishes_the_report(unpainted):
     panel = fault_panel(REVIEW, START)
-    for length, done in ((1_250, "no"), (1_500, "yes")):
+    for length, done in ((1_250, "Not done."), (1_500, "Done.")):
         panel.move(rate=100, length=length)
-        assert f"done {done}" in panel.text.replace("\n", " ")
+        assert f". {done}" in panel.text.replace("\n", " ")

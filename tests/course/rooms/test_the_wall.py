@@ -163,6 +163,11 @@ def by_first_place(source):
     )
 
 
+def knows_the_table(base, growth, turns):
+    table = {400: 3_000, 2_000: 1_584_000, 100: 6_300}
+    return base if turns == 1 else table.get(growth, 0)
+
+
 WRONG = {
     "00.1": [
         (lambda messages, ask, workspace: None, "it asks nothing"),
@@ -197,6 +202,7 @@ WRONG = {
         (by_attribute, f"in line {ASKED}: reply = ask(messages).content"),
     ],
     "00.2": [
+        (knows_the_table, "made at random"),
         (
             lambda base, growth, turns: base + growth * (turns - 1),
             "is 3,000, not 1,400",

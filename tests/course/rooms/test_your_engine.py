@@ -37,6 +37,15 @@ def with_settings(**changes: Any) -> Any:
     return lambda now: now.compact(**changes)
 
 
+def replace_all(now: Now, **changes: Any) -> Step:
+    return replace(now, settings=replace(now.settings, **changes)).compact()
+
+
+def in_long_talks(**changes: Any) -> Any:
+    """Change settings if there are more than eight messages."""
+    return lambda now: now.compact(**(changes if len(now.messages) > 8 else {}))
+
+
 def of_the_protocol_before(messages: Any, settings: Settings, **given: Any) -> Any:
     return pipeline.compact(messages)
 
@@ -174,9 +183,11 @@ WRONG = {
         (bad.compacts_never, "ignores now.reason"),
         (only_by_hand, "prompt is too long"),
         (
-            with_settings(tail_tokens=None, keep_exchanges=0, summary_tokens=60),
+            in_long_talks(tail_tokens=None, keep_exchanges=0, summary_tokens=60),
             "and keep 75 %",
         ),
+        (with_settings(keep_recent=9), "a preset and no rule"),  # the first thought
+        (lambda now: replace_all(now, keep_recent=9), "a preset and no rule"),
     ],
     "11.2": [
         (lambda mine, other: -1 if mine[0] < other[0] else 1, "mine is lower, but"),
@@ -249,7 +260,7 @@ WRONG = {
     ],
     "11.4": [
         (lambda settings: None, "clear_at_least=0, return a list of edits"),
-        (as_edits, "clear_at_least=0, return a list of edits"),
+        (lambda settings: (), "clear_at_least=0, return a list of edits"),
         (
             lambda settings: [],
             "return edits of the types ['clear_tool_uses_20250919', 'compact",
@@ -275,10 +286,12 @@ WRONG = {
         (lambda settings: some_edits(settings, least=70_000), "threshold=50000"),
         (lambda settings: some_edits(settings)[::-1], "return edits of the types"),
         (lambda settings: some_edits(settings, least=50_001), "threshold=50000"),
+        (lambda settings: some_edits(settings, least=49_999), "threshold=49999"),
+        (lambda settings: as_edits(settings)[0], "as_edits is the course's own"),
     ],
 }
 RIGHT = {
-    "11.1": [with_settings(threshold_pct=60)],
+    "11.1": [in_long_talks(threshold_pct=60), in_long_talks(keep_recent=9)],
     "11.2": [
         lambda mine, other: (
             -1 if mine[2] < other[1] else 1 if mine[1] > other[2] else 0
@@ -290,7 +303,7 @@ RIGHT = {
             view + history[seen : len(history)]
         )
     ],
-    "11.4": [some_edits, lambda settings: as_edits(settings)[0]],
+    "11.4": [some_edits],
 }
 FIELD = field_of("default")
 
