@@ -11,7 +11,7 @@ import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -25,8 +25,9 @@ from rich.console import Console
 
 import session_report as sessions
 from agentlib.messages import blocks
-from agentlib.presets import CLAUDE_CODE
+from agentlib.presets import CLAUDE_CODE, DEFAULT
 from agentlib.session.file import timestamp
+from agentlib.settings import MODEL as OUR_MODEL
 from agentlib.settings import Settings
 from session_report import report
 from session_report.__main__ import main
@@ -56,7 +57,7 @@ from tests.real_sessions import FILES
 from tests.runs import ctrl_c
 from tests.strategies import result, text, use
 from windtunnel.runner import play
-from windtunnel.tasks.scenarios import TRACE
+from windtunnel.tasks.scenarios import REVIEW
 
 MODEL = "claude-opus-4-5"  # $5 a million tokens in, 6.25 written, 0.50 read, 25 out
 Line = dict[str, Any]
@@ -200,13 +201,16 @@ def test_a_cache_of_an_hour_survives_the_pause(tmp_path: Path) -> None:
     assert responses(sessions.load(written(tmp_path, *lines)))[1]["why"] == WARM
 
 
-def test_our_own_session_costs_what_its_usages_say() -> None:
-    played = play(TRACE, Settings()).session
-    sums = [
-        sum(dollars for _, dollars in row["spent"].values())
-        for row in responses(played)
-    ]
-    assert sum(sums) > 0
+@pytest.mark.parametrize("repeats", [0, 3])
+def test_our_own_session_costs_what_its_usages_say(repeats: int) -> None:
+    alive = replace(DEFAULT.scaled(32_000), keep_alive=repeats)
+    played = play(REVIEW, alive)
+    rows = responses(played.session)
+    spent = sum(dollars for row in rows for _, dollars in row["spent"].values())
+    assert spent == pytest.approx(played.dollars(OUR_MODEL))
+    assert bool(played.session.extras.repeats) == bool(repeats)
+    # Who keeps the cache alive in a pause doesn't write it again.
+    assert any(row["why"] == PAUSE for row in rows) == (not repeats)
 
 
 def test_a_window_is_full_of_what_was_sent_most_often(tmp_path: Path) -> None:
