@@ -210,6 +210,7 @@ def test_our_own_session_costs_what_its_usages_say(repeats: int) -> None:
     assert spent == pytest.approx(played.dollars(OUR_MODEL))
     assert bool(played.session.extras.repeats) == bool(repeats)
     # Who keeps the cache alive in a pause doesn't write it again.
+    assert (max(row["minutes"] for row in rows[1:]) > 5) == (not repeats)
     assert any(row["why"] == PAUSE for row in rows) == (not repeats)
 
 
