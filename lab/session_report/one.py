@@ -176,7 +176,7 @@ def _response(
         r.usage.get("branch", 0) if r else 0 for r in (request, before)
     )
     is_shrunk = 0 < prompt < _FALL * old and not usage.get("is_edited")
-    is_shrunk = is_shrunk and _goes_on(before, request)
+    is_shrunk = is_shrunk and why != COMPACTION and _goes_on(before, request)
     answer = sum(bill["answers"][0] for bill in bills)
     return {
         "turn": turn, "at": request.at, "model": model, "prompt": prompt, "why": why,

@@ -13,6 +13,7 @@ import zstandard
 
 import session_report as sessions
 from session_report.objects import TORN
+from session_report.one import responses
 from tests.session_report.session_files import (
     Line,
     at,
@@ -316,8 +317,12 @@ def test_a_compaction_is_paid_by_its_record_and_so_is_what_nobody_shows(
     tmp_path: Path,
 ) -> None:
     used = usage(200_000, 3_000, 199_000)
-    kept = [{"type": "compaction", "encrypted_content": "AAAA"}]
-    compacted = line(3, "compacted", message="Short.", replacement_history=kept)
+    said_first = [{"type": "input_text", "text": "Ask for one."}]
+    kept = [
+        {"type": "message", "role": "user", "content": said_first},
+        {"type": "compaction", "encrypted_content": "AAAA"},
+    ]
+    compacted = line(3, "compacted", message="", replacement_history=kept)
     title = record(5, "rt", usage(70, 7))
     lines = [*turn(1, "one", 200_000, 200_000), record(2.9, "rc", used), compacted]
     lines += [*turn(4, "two", 9_000, 209_000), title]
@@ -325,6 +330,8 @@ def test_a_compaction_is_paid_by_its_record_and_so_is_what_nobody_shows(
     assert sums(path) == (2, 200_050 + 203_000 + 9_050 + 77)
     (compaction,) = sessions.load(path).compactions
     assert compaction.usage[0]["cache_read_input_tokens"] == 199_000
+    # The compaction explains the fall, so it is no silent one.
+    assert [row["gone"] for row in responses(sessions.load(path))] == [0, 0]
 
 
 def test_the_model_changes_with_the_settings_of_the_thread(tmp_path: Path) -> None:
