@@ -26,7 +26,7 @@ from agentlib.messages import blocks, kinds_of
 from offline_api.errors import TABLE
 from offline_api.model import asks_for_summary
 from offline_api.model.view import holds_summary
-from offline_api.server import Answer, Headers, Reply
+from offline_api.server import Answer, Headers, Reply, placed
 from offline_api.tokens import TOOL, block_tokens, pieces, text_tokens
 
 Body = dict[str, Any]
@@ -80,8 +80,7 @@ class Record:
     @property
     def is_message(self) -> bool:
         """Whether the request asks the model for a message."""
-        path = self.path.removeprefix("/anthropic").rstrip("/")
-        return (self.method, path) == ("POST", "/v1/messages")
+        return (self.method, placed(self.path)) == ("POST", "/v1/messages")
 
     def line(self) -> str:
         """Return the record as a line of JSON in ASCII, without the bodies that it

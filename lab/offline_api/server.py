@@ -136,8 +136,7 @@ class Server:
     def _route(
         self, method: str, path: str, headers: Headers, raw: bytes
     ) -> Body | str:
-        # Many endpoints speak this API below /anthropic, and some programs insist on it.
-        path = path.removeprefix("/anthropic")
+        path = placed(path)
         if not path.startswith("/v1/"):
             raise Refusal(404, "not_found_error", "Not Found")
         bearer = headers.get("authorization", "").removeprefix("Bearer").strip()
@@ -145,7 +144,7 @@ class Server:
         if not key or self.key not in (None, key):
             raise Refusal(401, "authentication_error", "invalid x-api-key")
         betas = headers.get("anthropic-beta", "")
-        match method, path.strip("/"):
+        match method, path.removeprefix("/"):
             case "POST", "v1/messages":
                 return self._message(raw, betas)
             case "POST", "v1/messages/count_tokens":
@@ -257,6 +256,19 @@ class Server:
         )
         summary = text if reply["stop_reason"] == "end_turn" else ""
         return {"type": "compaction", "content": summary.strip() or None}, bill
+
+
+def placed(path: str) -> str:
+    """Return a path as the API has it.
+
+    Many endpoints speak this API below /anthropic, and some programs leave /v1 out.
+
+    >>> placed("/anthropic/v1/messages"), placed("/chat/completions")
+    ('/v1/messages', '/v1/chat/completions')
+    """
+    path = path.removeprefix("/anthropic").rstrip("/")
+    is_short = path.startswith(("/messages", "/chat/", "/models"))
+    return f"/v1{path}" if is_short else path
 
 
 def refused(refusal: Refusal, request_id: str = "req_unread") -> Reply:
