@@ -71,7 +71,14 @@ def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
         rows = [(1, _WIDTH, path) for path in task.files]
         step = None
     else:
-        found, step = view.printed(view.use("glob", pattern=_pattern(task)), _FOUND)
+        found = []
+        step = None
+        for pattern in _patterns(task):
+            call = view.use("glob", pattern=pattern)
+            found, step = view.printed(call, _FOUND)
+            if found or not ((made := view.ran(call)) and (made.text or made.error)):
+                break
+            step = None
         rows = [(lines or 1, size or _WIDTH, path) for lines, size, path in found]
     files = [File(path, int(size), int(lines)) for lines, size, path in rows]
     return [file for file in files if file.path != task.report], step and answer(
@@ -79,11 +86,14 @@ def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
     )
 
 
-def _pattern(task: Task) -> str:
-    """Write the pattern for the `glob` of an agent without bash."""
+def _patterns(task: Task) -> list[str]:
+    """Write the pattern for the `glob` of an agent without bash: below the root of its
+    files, or, if nothing is found there, below the folder that it is in."""
     kinds = ",".join(task.endings)
     ending = f".{{{kinds}}}" if "," in kinds else f".{kinds}" if kinds else ""
-    return f"{'' if task.folder == '.' else f'/{task.folder}/'}**/*{ending}"
+    every = f"**/*{ending}"
+    inside = f"{task.folder}/{every}"
+    return [every] if task.folder == "." else [f"/{inside}", inside]
 
 
 # -- notes -----------------------------------------------------------------------------
@@ -239,7 +249,19 @@ def _closing(view: View, task: Task, files: Sequence[File]) -> Reply:
     lines = [f"{path}: {known.get(path, LOST)}" for path in paths[:shown]]
     lines += [f"... and {len(paths) - shown} more"] if len(paths) > shown else []
     lost = len(paths) - len(known)
-    return answer(view, "\n".join([f"I read {_told(files, lost)}", *lines]))
+    told = f"{_told(files, lost)}{_unread(view, paths)}"
+    return answer(view, "\n".join([f"I read {told}", *lines]))
+
+
+def _unread(view: View, paths: Sequence[str]) -> str:
+    """Say how many files couldn't be read, and why the first couldn't."""
+    reasons = {n.parts[0]: n.parts[1] for n in view.known if n.kind == "skipped"}
+    unread = [path for path in paths if path in reasons and path not in view.files]
+    if not unread:
+        return ""
+    return (
+        f" I couldn't read {counted(len(unread))}: {unread[0]} ({reasons[unread[0]]})."
+    )
 
 
 def _told(files: Sequence[File], lost: int) -> str:
@@ -269,7 +291,8 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
         cut = sum(path > written.parts[1] for path in paths)
         missing = f" {counted(cut)} found no room in it." if cut else ""
         told = _told(files, number(written.parts[2]))
-        return say(f"I wrote {task.report}: {told}{missing}{older}")
+        unread = _unread(view, paths)
+        return say(f"I wrote {task.report}: {told}{unread}{missing}{older}")
     skipped = {
         each.parts[0]: each.parts[1] for each in view.known if each.kind == "skipped"
     }

@@ -19,6 +19,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -27,7 +28,7 @@ from agentlib.settings import MODEL
 from agentlib.tools.shell import confines
 from offline_api.__main__ import listen
 from offline_api.errors import Refusal
-from offline_api.model import reply
+from offline_api.model import Habits, reply
 from offline_api.record import Record, recorded
 from offline_api.server import Answer, Headers, Reply, Server, refused
 from windtunnel.programs import relay
@@ -141,7 +142,8 @@ def run(
         records.append(replace(record, request=bodies[0], answer=bodies[1]))
 
     windows = dict.fromkeys(price_list()["models"], window)
-    server = Server(reply, window=window, windows=windows)
+    model = partial(reply, habits=Habits(prompts=task.prompts))
+    server = Server(model, window=window, windows=windows)
     with ExitStack() as stack:
         answer = recorded(server.answer, note, bodies=True)
         port = stack.enter_context(_served(answer))

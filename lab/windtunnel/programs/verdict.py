@@ -80,7 +80,7 @@ _LACKING = "not simulated"
 _UNPROVED = "thinking"
 """In the words of a refusal: a rule that our server has and nobody has seen break in the
 real API, by blocks that a compaction left behind."""
-_OWN = re.compile(r"\s*(?:\[ |\(|(?:find|grep|ls|test|wc)\b)")
+_OWN = re.compile(r"\s*(?:\[ |\(|(?:find|grep|ls|pwd|test|wc)\b)")
 """A shell command of the model's own: it lists, looks and tests again by habit."""
 _USED = 0.2
 """Share of a summary's text that stands in the next prompt if the summary is used."""
@@ -278,6 +278,15 @@ class Reading:
                     f"{record.broke[:200]}.",
                 )
                 break
+        for step in self.run.steps:
+            own = [r for n, r in self.asked if step.first <= n <= step.last]
+            if own and _is_unproved(own[-1].broke):
+                yield Finding(
+                    "not judged",
+                    step.last,
+                    f"It ended at request {step.last}, which our server refused by a rule "
+                    "that nobody has seen the API keep.",
+                )
         yield from self._reads_failed()
         elsewhere = Counter(
             f"{each.method} {each.path} ({each.status})"
@@ -342,7 +351,7 @@ class Reading:
             text = f"{_requests(numbers)} refused: {words}"
             if _LACKING in words:
                 continue
-            if _UNPROVED in words and "bound" in words:
+            if _is_unproved(words):
                 text += ". Nobody has seen whether the API itself refuses that."
                 yield Finding("unproved rule", numbers[0], text)
             elif _UNKNOWN in words:
@@ -662,6 +671,10 @@ def _usage(record: Record) -> Mapping[str, int]:
         "cache_creation_input_tokens": record.cache_written,
         "output_tokens": record.output,
     }
+
+
+def _is_unproved(words: str) -> bool:
+    return _UNPROVED in words and "bound" in words
 
 
 def _share_read(records: Sequence[Record]) -> float:
