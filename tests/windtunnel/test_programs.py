@@ -170,11 +170,18 @@ def test_a_request_that_is_sent_twice_is_told_with_its_tokens():
     assert reading.passes()
 
 
+def test_a_server_tool_that_is_only_offered_is_left_out_and_told():
+    reading = read("searches+stops")
+    [found] = [each for each in reading.findings if each.kind == "left out"]
+    assert "web_search_20250305" in found.text
+    assert found.request == 1
+
+
 @pytest.mark.parametrize(
     ("faults", "words"),
     [
         ("elsewhere", "POST /v1/responses (404)"),
-        ("newer", "web_search"),
+        ("newer", "MCP servers"),
         ("refuses", "give the command as a list"),
         ("silent", "I need a terminal"),
     ],

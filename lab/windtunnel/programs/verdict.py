@@ -39,12 +39,14 @@ Kind = Literal[
     "rule missing",
     "new session",
     "called again",
+    "left out",
     "left processes",
     "rule lost",
     "edited",
 ]
 QUIET: tuple[Kind, ...] = (
     "called again",
+    "left out",
     "left processes",
     "rule lost",
     "sent twice",
@@ -253,6 +255,7 @@ class Reading:
         judged, what may follow from that is left out."""
         obstacles = [*self._not_judged()]
         found = [
+            *self._left_out(),
             *self._refused(),
             *self._compacted_badly(),
             *self._summaries(),
@@ -339,6 +342,16 @@ class Reading:
     def findings_of_size(self) -> list[int]:
         """Numbers of the requests that were refused for their size."""
         return [n for n, r in self.asked if "too long" in r.broke or r.status == 413]
+
+    def _left_out(self) -> Iterator[Finding]:
+        kinds = {kind: number for number, r in self.asked[::-1] for kind in r.left_out}
+        if kinds:
+            yield Finding(
+                "left out",
+                min(kinds.values()),
+                f"It offers tools that our server hasn't, so the model never saw them: "
+                f"{', '.join(sorted(kinds))}.",
+            )
 
     def _refused(self) -> Iterator[Finding]:
         kinds: dict[str, list[int]] = {}

@@ -35,8 +35,10 @@ def ask(messages: list, most: int = 1_500) -> dict:
     """Send a request and return the answer."""
     body = {"model": "claude-haiku-5-5", "max_tokens": most, "messages": messages}
     body["tools"] = [BASH]
-    if "newer" in FAULTS:
+    if "searches" in FAULTS:
         body["tools"].append({"type": "web_search_20250305", "name": "web_search"})
+    if "newer" in FAULTS:
+        body["mcp_servers"] = [{"type": "url", "url": "http://localhost", "name": "x"}]
     headers = {"x-api-key": "any", "anthropic-version": "2023-06-01"}
     request = urllib.request.Request(
         f"{ADDRESS}/v1/messages", json.dumps(body).encode(), headers
