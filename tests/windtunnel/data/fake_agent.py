@@ -7,6 +7,7 @@ FAULTS is none, one, or several with a + between them.
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -123,5 +124,22 @@ elif "leaves" in FAULTS:
 elif "nosy" in FAULTS:
     Path(os.environ["PLACE"]).write_text("I was here")
     work()
+elif "calls" in FAULTS:
+    with socket.socket(socket.AF_UNIX) as caller:
+        caller.connect(os.environ["PLACE"])
+    work()
+elif "emoji" in FAULTS:
+    print("\ud83d".encode("utf-8", "surrogatepass"))
+    try:
+        ask([{"role": "user", "content": "\ud83d"}])
+    finally:
+        sys.stdout.buffer.write(b"\xed\xa0\xbd\n")
+elif "latin" in FAULTS:
+    work()
+    Path("REPORT.md").write_bytes("# Für Ada\n".encode("latin-1"))
+elif "sparse" in FAULTS:
+    with Path("REPORT.md").open("wb") as file:
+        file.truncate(3_000_000_000)
+    ask([{"role": "user", "content": PROMPT}])
 else:
     work()
