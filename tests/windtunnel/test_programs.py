@@ -140,6 +140,7 @@ def test_a_row_is_plain_json_and_a_picture(sound: Reading):
         ("stops", "no report"),
         ("drops", "summary unused"),
         ("short", "summary cut off"),
+        ("eager", "compacts at once"),
         (FORGETFUL, "new session"),
     ],
 )

@@ -464,15 +464,20 @@ class Reading:
                 "The summariser was shown nothing of the results that went, the first time "
                 f"in request {blind[0].summaries[-1]}.",
             )
-        order = [number for number, _ in self.main]
-        places = [order.index(each.request) for each in made if each.request in order]
-        soon = [b for a, b in pairwise(places) if b - a <= _SOON]
-        if len(soon) > 2 and 5 * len(soon) > 4 * len(places):
+        shorter = [
+            place
+            for place, ((old, before), (new, after)) in enumerate(pairwise(self.main), 1)
+            if after.prompt < before.prompt
+            and any(old < number < new for number, _ in self.summaries)
+        ]
+        soon = [b for a, b in pairwise(shorter) if b - a <= _SOON]
+        if len(soon) > 2 and 5 * len(soon) > 4 * len(shorter):
+            first = self.main[soon[0]][0]
             yield Finding(
                 "compacts at once",
-                order[soon[0]],
-                f"{len(soon)} of {len(places)} compactions came within {_SOON} prompts of "
-                f"the one before, the first in request {order[soon[0]]}.",
+                first,
+                f"{len(soon)} of {len(shorter)} compactions came within {_SOON} prompts of "
+                f"the one before, the first in request {first}.",
             )
         again = [
             later

@@ -85,7 +85,9 @@ def work() -> None:
     compacted = False
     messages.append({"role": "user", "content": PROMPT})
     while "stops" not in FAULTS or len(messages) < 9:
-        if len(json.dumps(messages)) / 3 > 0.6 * WINDOW and "never" not in FAULTS:
+        is_full = len(json.dumps(messages)) / 3 > 0.6 * WINDOW
+        is_full = is_full or ("eager" in FAULTS and len(messages) > 4)
+        if is_full and "never" not in FAULTS:
             messages, compacted = compact(messages, PROMPT), True
         answer = ask(messages)
         if "twice" in FAULTS:
