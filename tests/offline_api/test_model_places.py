@@ -242,6 +242,7 @@ def test_commands_in_a_list_are_one_command_or_its_words(name: str, folder: Path
         "Permission denied",
         "The file was not written.",
         "You must read the file before you write it",
+        "File REPORT.md has not been read. Overwriting replaces every byte.",
         "EROFS: read-only file system",
         '{"success": false, "message": "no"}',
     ],
@@ -269,6 +270,22 @@ def test_a_write_that_went_well_is_told(told: str, folder: Path):
         return told if name == "save_file" else run(folder)(name, given)
 
     assert work([SHELL, READ, WRITE], act)[0] == "I wrote REPORT.md: 3 files."
+
+
+def test_a_file_is_read_before_it_is_written_over_if_a_tool_insists(folder: Path):
+    (folder / "REPORT.md").write_text("old")
+    seen: set[str] = set()
+
+    def act(name: str, given: dict[str, Any]) -> str:
+        if name == "view":
+            seen.add(given["path"])
+        if name == "save_file" and given["path"] not in seen:
+            return "File has not been read yet. Read it first before writing to it."
+        return run(folder)(name, given)
+
+    words, _ = work([SHELL, READ, WRITE], act)
+    assert words.startswith("I wrote REPORT.md: 3 files.")
+    assert "Purpose: Count the m1." in (folder / "REPORT.md").read_text()
 
 
 # -- the person's words ----------------------------------------------------------------

@@ -34,6 +34,10 @@ _END = "{} in all."
 _ROW = re.compile(r"^(\d+) (\d+) (.+)$", re.MULTILINE)
 _FOUND = re.compile(r"^(?:(\d+) (\d+) )?/(.+)$", re.MULTILINE)
 """A line of a `glob`: a whole path, and before it the lines and bytes, if it has them."""
+_READ_FIRST = re.compile(
+    r"\bread\b[^\n]{0,80}\b(?:first|before)\b|\bnot (?:yet )?(?:been )?read\b", re.I
+)
+"""An error of a tool that writes over no file which the agent hasn't read."""
 _WIDTH = 25
 """Bytes of a line, in files of which only the names are known."""
 
@@ -208,6 +212,12 @@ def read(view: View, task: Task) -> Reply:
     if stop := gives_up(view):
         return falls_short(view, stop)
     if call and call.error and last(call.notes, "report"):
+        looked = any(
+            c.name == "read_file" and c.path == task.report for c in view.calls
+        )
+        if _READ_FIRST.search(call.error) and not looked:
+            first = view.use("read_file", path=task.report)
+            return answer(view, f"I read {task.report} first.", first)
         return falls_short(view, f"I could not write {task.report}: {call.error[:200]}")
     return _read_on(view, task, _report if task.kind == "report" else _closing)
 

@@ -74,8 +74,10 @@ def shown(
         return Shown(inner, start, failed)
     lines, hints = _without_hints(inner)
     is_foreign = bool(hints) or inner != text
-    numbers = _numbers(lines, least=1 if is_foreign else 2)
+    whole = lines[:-1] if lines and not lines[-1] else lines
+    numbers = _numbers(whole, least=1 if is_foreign else 2)
     if numbers:
+        lines = whole
         start = numbers[0] - 1
         lines = [_bare(line) for line in lines]
     if not (numbers or is_foreign):

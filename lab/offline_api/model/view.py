@@ -27,6 +27,8 @@ NOTHING = "(no output)"
 NO_FOLDER = "no such directory"
 NOTHING_SHOWN = "Nothing of the conversation was shown to me."
 """Stands in a summary of nothing."""
+_FRAMED = re.compile(r"^[ \t>]*(?:\w[\w ]{0,20}: ?)?(?=- \[)", re.MULTILINE)
+"""What a program puts before a line of the model's, such as "  Thought: "."""
 _EARLIER = re.compile(r"<([\w-]*summary[\w-]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
 """An earlier summary in a program's request for the next one."""
 _MARK = re.compile(
@@ -375,6 +377,7 @@ def _conversation_of(
     if text.startswith(msg.SUMMARY_WANTED):
         before = msg.summary_source([*before, messages[-1]])
     prompt, spoken = messages_in(text)
+    text = text if spoken else _FRAMED.sub("", text)
     if not spoken and notes_in(text):
         asked = [{"role": "user", "content": words} for words in _asked_in(text)]
         said = {"role": "assistant", "content": text}

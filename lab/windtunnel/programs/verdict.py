@@ -181,7 +181,11 @@ class Reading:
     @cached_property
     def compactions(self) -> list[SeenCompaction]:
         """Every place where the conversation became shorter."""
-        found = (self._between(*pair) for pair in pairwise(self.main))
+        found = (
+            self._between(first, second)
+            for first, second in pairwise(self.main)
+            if second[0] != self._new_session
+        )
         return [each for each in found if each]
 
     def step_of(self, number: int) -> int:
@@ -357,7 +361,7 @@ class Reading:
         kinds: dict[str, list[int]] = {}
         for number, record in self.asked:
             if 400 <= record.status < 500:
-                rule = re.sub(r"\d+", "N", record.broke)
+                rule = re.sub(r"\b(?:toolu|call)_\w+|\d+", "N", record.broke)
                 kinds.setdefault(rule, []).append(number)
         for numbers in kinds.values():
             words = self.run.records[numbers[0] - 1].broke[:200]
@@ -374,15 +378,15 @@ class Reading:
                 yield Finding("refused", numbers[0], text)
 
     def _compacted_badly(self) -> Iterator[Finding]:
-        for each in self.compactions:
-            at = f"request {each.request}"
-            if not each.helped:
-                yield Finding(
-                    "grew",
-                    each.request,
-                    f"The prompt grew by compacting: {each.before:,} tokens and "
-                    f"{each.new:,} new ones before, {each.after:,} in {at}.",
-                )
+        grew = [each for each in self.compactions if not each.helped]
+        for each in grew[:1]:
+            yield Finding(
+                "grew",
+                each.request,
+                f"{len(grew)} of {len(self.compactions)} compactions made the prompt "
+                f"larger, the first from {each.before:,} tokens and {each.new:,} new ones "
+                f"to {each.after:,} in request {each.request}.",
+            )
         shallow = [each.request for each in self.compactions if each.is_shallow]
         if shallow:
             yield Finding(
@@ -403,7 +407,9 @@ class Reading:
             number
             for number, record in self.main
             if self.compactions
-            and number >= self.compactions[0].request
+            and self.compactions[0].request
+            <= number
+            < (self._new_session or number + 1)
             and not self._has_rule(record)
         ]
         if ruleless:
@@ -464,19 +470,22 @@ class Reading:
                 "The summariser was shown nothing of the results that went, the first time "
                 f"in request {blind[0].summaries[-1]}.",
             )
-        shorter = [
+        seen = {each.request for each in made}
+        places = [
             place
-            for place, ((old, before), (new, after)) in enumerate(pairwise(self.main), 1)
-            if after.prompt < before.prompt
+            for place, ((old, before), (new, after)) in enumerate(
+                pairwise(self.main), 1
+            )
+            if (new in seen or after.prompt < before.prompt)
             and any(old < number < new for number, _ in self.summaries)
         ]
-        soon = [b for a, b in pairwise(shorter) if b - a <= _SOON]
-        if len(soon) > 2 and 5 * len(soon) > 4 * len(shorter):
+        soon = [b for a, b in pairwise(places) if b - a <= _SOON]
+        if len(soon) > 2 and 5 * len(soon) > 4 * len(places):
             first = self.main[soon[0]][0]
             yield Finding(
                 "compacts at once",
                 first,
-                f"{len(soon)} of {len(shorter)} compactions came within {_SOON} prompts of "
+                f"{len(soon)} of {len(places)} compactions came within {_SOON} prompts of "
                 f"the one before, the first in request {first}.",
             )
         again = [
@@ -567,7 +576,7 @@ class Reading:
                     "Files were changed that nobody asked to change: "
                     + ", ".join(step.result.edited[:3]),
                 )
-        if len(self.run.steps) > 1 and (new := self._new_session()):
+        if new := self._new_session:
             yield Finding(
                 "new session",
                 new,
@@ -575,9 +584,12 @@ class Reading:
                 "of the first.",
             )
 
+    @cached_property
     def _new_session(self) -> int:
-        """Return the second command's first request, if it knows nothing of the
-        first."""
+        """The number of the second command's first request, if it knows nothing of the
+        first, else 0."""
+        if len(self.run.steps) < 2:
+            return 0
         began = self.run.steps[1].first
         later = [(n, r) for n, r in self.main if n >= began]
         earlier = [r for n, r in self.main if n < began]
