@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from offline_api.model import Habits, reply
-from offline_api.model.places import asks_whole, folder_told, listed, wants_whole
+from offline_api.model.places import (
+    asks_whole,
+    folder_above,
+    folder_told,
+    listed,
+    wants_whole,
+)
 
 PROMPT = "Read every Python file in the src/ directory one by one and write a report."
 RULE = (
@@ -139,6 +145,23 @@ def test_without_a_shell_the_listing_or_the_program_tells_the_folder(folder: Pat
     )
     assert folder_told(["Workspace root folder: /", "cwd: /a/b."]) == "/a/b"
     assert folder_told(["The working directory is yours."]) is None
+
+
+def test_the_folder_is_known_when_only_its_own_calls_are_left(folder: Path):
+    assert folder_above("/switch/a.py", "the switch/ directory") == ""
+    assert folder_above("/tmp/work/a.py", "/tmp/work/ and a.py") is None
+    whole = tool("view", path=WHOLE)
+    path = f"{folder}/src/m0.py"
+    call = {"type": "tool_use", "id": "t", "name": "view", "input": {"path": path}}
+    text = (folder / "src/m0.py").read_text()
+    result = {"type": "tool_result", "tool_use_id": "t", "content": text}
+    messages = [
+        {"role": "user", "content": PROMPT},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    body = {"tools": [SHELL, whole, WRITE], "messages": messages, "max_tokens": 900}
+    assert "- [file] src/m0.py |" in reply(body)["content"][0]["text"]
 
 
 def test_a_form_that_never_helps_is_given_up_and_said(folder: Path):

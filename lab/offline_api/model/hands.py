@@ -17,7 +17,7 @@ from typing import Any
 from agentlib import messages as msg
 from agentlib.messages import Block, Message
 from offline_api.model.conversation import literal
-from offline_api.model.places import asks_whole, folder_told, listed
+from offline_api.model.places import asks_whole, folder_above, folder_told, listed
 from offline_api.model.results import Shown, shown
 from offline_api.model.tools import Hand, hands_of
 
@@ -165,10 +165,16 @@ def _folder(body: Body, hands: Mapping[str, Hand]) -> str | None:
                 folder = listed(text, str(call["input"].get("pattern")))[1]
                 if folder is not None:
                     return folder
-    if "bash" in hands:
-        return None
     said = [{"content": body.get("system") or ""}, *messages]
-    return folder_told(b["text"] for m in said for b in msg.of_type(m, "text"))
+    texts = [block["text"] for each in said for block in msg.of_type(each, "text")]
+    names = {hand.name: hand.inputs.get("path", "") for hand in hands.values()}
+    paths = (
+        str(use["input"].get(names.get(use["name"], "")) or "") for use in uses.values()
+    )
+    words = "\n".join(texts)
+    folders = (folder_above(path, words) for path in paths if path.startswith("/"))
+    known = next((folder for folder in folders if folder is not None), None)
+    return known if known is not None or "bash" in hands else folder_told(texts)
 
 
 # -- tools and calls -------------------------------------------------------------------

@@ -75,6 +75,20 @@ def folder_told(texts: Iterable[str]) -> str | None:
     return (found[1] or found[2]).rstrip("/.") if found else None
 
 
+def folder_above(path: str, text: str) -> str | None:
+    """Return the folder that a whole path is below, by the first of its parts that a text
+    names without what is before it.
+
+    >>> folder_above("/home/ada/work/src/x.py", "Read the src/ directory.")
+    '/home/ada/work'
+    """
+    parts = path.split("/")
+    for n, name in enumerate(parts[:-1]):
+        if name and re.search(rf"(?<![\w/.-]){re.escape(name)}/", text):
+            return "/".join(parts[:n])
+    return None
+
+
 def listed(text: str, pattern: str) -> tuple[str, str | None]:
     """Return a listing as our own tool writes it, a `/` and a path in each line, and the
     folder that its paths are below, None if they don't tell.

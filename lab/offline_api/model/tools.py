@@ -131,8 +131,9 @@ class Hand:
                 own = _edit_in(patch)
             case _:
                 pass
-        if self.folder and str(own.get("path")).startswith(f"{self.folder}/"):
-            own["path"] = own["path"][len(self.folder) + 1 :]
+        is_known = self.folder is not None
+        if is_known and str(own.get("path")).startswith(f"{self.folder}/"):
+            own["path"] = own["path"][len(self.folder or "") + 1 :]
         return own
 
 
