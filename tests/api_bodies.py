@@ -104,6 +104,14 @@ TOKENS = {"type": "input_tokens", "value": 60_000}
 USES = {"type": "tool_uses", "value": 2}
 
 RIGHT: dict[str, Change] = {
+    **{  # left out, because an agent can do without them
+        f"server tool {kind}": put("tools.1", {"type": kind, "name": name})
+        for kind, name in (
+            ("web_search_20250305", "web_search"),
+            ("code_execution_20250825", "code_execution"),
+            ("tool_search_tool_regex_20251119", "tool_search_tool_regex"),
+        )
+    },
     "as it is": lambda body: None,
     "no system": lambda body: body.pop("system"),
     "empty system": put("system", ""),
@@ -184,9 +192,6 @@ ELSEWHERE: dict[str, Change] = {
             ("bash_20250124", "bash"),
             ("text_editor_20250728", "str_replace_based_edit_tool"),
             ("memory_20250818", "memory"),
-            ("web_search_20250305", "web_search"),
-            ("code_execution_20250825", "code_execution"),
-            ("tool_search_tool_regex_20251119", "tool_search_tool_regex"),
         )
     },
     "strict tool": tool(strict=True),

@@ -15,9 +15,9 @@ Keep your own list whole, and append to it as before. Send the view in its place
 returns the answer as your client gives it: an object, a dict, or the text alone. An
 async loop writes `await compaction.aview(messages, ask)`, with a coroutine function.
 
-The list has no bills, so every prompt's size is a guess. Give `system` and `tools` if
-they aren't in the list, because they have a weight. Each conversation wants a `name` of
-its own, which its session file has, too.
+The list has no bills. Give the newest answer's `usage`, or every prompt's size is a
+guess. Give `system` and `tools` if they aren't in the list, because they have a weight.
+Each conversation wants a `name` of its own, which its session file has, too.
 """
 
 import json
@@ -81,18 +81,21 @@ class Compaction(Conversations):
         name: str = "chat",
         system: Any = "",
         tools: Sequence[Any] = (),
+        usage: Any = None,
     ) -> list[Any]:
         """Return the messages to send instead of all.
 
         `ask` sends messages to the model and returns its answer. It is called for a
-        summary, and only if the engine wants one. The list that is returned is always
-        a new one, so it stays as it was sent when yours grows.
+        summary, and only if the engine wants one. `usage`: the bill of the newest reply
+        in the list. The list that is returned is always a new one, so it stays as it
+        was sent when yours grows.
         """
         view = super().view(
             name,
             messages,
             lambda asked: answer_of(ask(asked)),
             base=lambda: f"{system}{_written(tools)}",
+            bill=_bill(usage),
         )
         return list(view)
 
@@ -104,6 +107,7 @@ class Compaction(Conversations):
         name: str = "chat",
         system: Any = "",
         tools: Sequence[Any] = (),
+        usage: Any = None,
     ) -> list[Any]:
         """Do the same with a coroutine function. If it is cancelled, so is `ask`."""
 
@@ -111,7 +115,11 @@ class Compaction(Conversations):
             return answer_of(await ask(messages))
 
         view = await super().aview(
-            name, messages, asked, base=lambda: f"{system}{_written(tools)}"
+            name,
+            messages,
+            asked,
+            base=lambda: f"{system}{_written(tools)}",
+            bill=_bill(usage),
         )
         return list(view)
 
@@ -119,6 +127,11 @@ class Compaction(Conversations):
         """Write a message in the wire's shape."""
         whole: dict[str, Any] = record(message)
         role = whole.get("role")
+        if role is None and "type" in whole:
+            raise TypeError(
+                f"an item {whole['type']!r:.40} of the Responses API is no message; give "
+                "chat messages, or use agentlib.adapters.openai_agents"
+            )
         content = [*blocks_of(whole.get("content")), *_beside(whole)]
         if role in ("tool", "function"):
             name = whole.get("tool_call_id") or whole.get("name") or ""
@@ -230,6 +243,12 @@ def _tokens(usage: Mapping[str, Any]) -> tuple[int, int, int, int]:
         return prompt, output, cached, 0
     prompt = count("input_tokens") + read + stored
     return prompt, count("output_tokens"), read, stored
+
+
+def _bill(usage: Any) -> tuple[int, ...]:
+    """Read a bill that somebody hands over, none for anything that is no bill."""
+    plain: Any = record(usage)
+    return _tokens(cast(dict[str, Any], plain)) if isinstance(plain, dict) else ()
 
 
 def _calls(message: Mapping[str, Any]) -> list[Block]:

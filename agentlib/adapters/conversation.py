@@ -117,15 +117,17 @@ class Conversations(Writer):
         ask: Ask,
         *,
         base: Callable[[], str] = str,
+        bill: Sequence[int] = (),
     ) -> list[Any]:
         """Return the messages to send instead of all. `ask` asks the model for a
         summary.
 
         If nothing is replaced, that is the list that was given. `name` is the
         conversation's, for its file. `base` writes the system prompt and the tools, as
-        far as they aren't in the list, because they have a weight.
+        far as they aren't in the list, because they have a weight. `bill`: the tokens
+        of the newest reply, as `shapes.reply` takes them, if the list doesn't have them.
         """
-        return self._guarded(name, given, ask, base)
+        return self._guarded(name, given, ask, base, bill)
 
     async def aview(
         self,
@@ -134,6 +136,7 @@ class Conversations(Writer):
         ask: Ask,
         *,
         base: Callable[[], str] = str,
+        bill: Sequence[int] = (),
     ) -> list[Any]:
         """Do the same in a thread, because an engine waits for its summary. `ask` runs
         here.
@@ -143,7 +146,7 @@ class Conversations(Writer):
         try:
             waiting = _Waiting(ask, asyncio.get_running_loop())
             return await waiting.run(
-                lambda: self._guarded(name, given, waiting.ask, base)
+                lambda: self._guarded(name, given, waiting.ask, base, bill)
             )
         except self.passing:
             raise
@@ -152,11 +155,16 @@ class Conversations(Writer):
             return list(given)
 
     def _guarded(
-        self, name: str, given: Sequence[Any], ask: Ask, base: Callable[[], str]
+        self,
+        name: str,
+        given: Sequence[Any],
+        ask: Ask,
+        base: Callable[[], str],
+        bill: Sequence[int],
     ) -> list[Any]:
         listed = given if isinstance(given, list) else list(given)
         try:
-            return self._view(name, listed, ask, base)
+            return self._view(name, listed, ask, base, bill)
         except self.passing:
             raise
         except Exception as error:
@@ -165,10 +173,18 @@ class Conversations(Writer):
             return listed
 
     def _view(
-        self, name: str, given: list[Any], ask: Ask, base: Callable[[], str]
+        self,
+        name: str,
+        given: list[Any],
+        ask: Ask,
+        base: Callable[[], str],
+        bill: Sequence[int],
     ) -> list[Any]:
         begun = self._record.begun(name)
         listed = list(entries(given, self.ours, begun.listed if begun else ()))
+        if any(bill) and (place := newest_reply(listed)):
+            own = {**listed[place - 1].own, "usage": shapes.reply([], bill)["usage"]}
+            listed[place - 1] = replace(listed[place - 1], own=own)
         digests = [entry.digest for entry in listed]
         place = self._record.place(name, digests, newest_reply(listed))
         known = dict[str, list[Step]]()

@@ -4,6 +4,7 @@ the offline model.
     client           the real SDK in front of it; `client(live=True)` is agentlib's
     violation        the first of the API's rules that a list of messages breaks
     server           answers a request, in this process or (`python -m offline_api`) over HTTP
+    chat_completions OpenAI's chat completions, translated into messages and back
     rules            refuses a request as the API does, in the API's words (rules.toml)
     body_schema      the shapes of a request
     message_rules    what may stand where in a list of messages

@@ -19,6 +19,7 @@ import click
 from agentlib.cli.arguments import Command
 from agentlib.cli.program import typed
 from agentlib.settings import MODEL
+from offline_api.chat_completions import either
 from offline_api.errors import Refusal, invalid
 from offline_api.model import reply
 from offline_api.record import into, opened, recorded
@@ -36,11 +37,13 @@ _HERE = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d+)?", re.IGNORECASE)
 def listen(
     answers: Answer, port: int = 0, *, silence: float = SILENCE
 ) -> ThreadingHTTPServer:
-    """Put a server behind a port of 127.0.0.1. Port 0 takes a free one.
+    """Put a server behind a port of 127.0.0.1, for chat completions, too. Port 0 takes
+    a free one.
 
     Raises OSError if the port is taken.
     """
     lock = Lock()
+    answers = either(answers)
 
     class Handler(BaseHTTPRequestHandler):
         timeout = silence

@@ -4,7 +4,8 @@ The API checks the shape before anything else. It refuses keys it does not know,
 extra fields of a transcript must be removed before a message is sent. `rules.toml`
 lists the keys, and pydantic checks them, whose words the API's refusals are. Some
 features of the API are not simulated, and a request for one is refused by that name:
-those in the list, images, documents, the blocks of server tools.
+those in the list, images, documents, the blocks of server tools. A server tool that is
+only offered is left out, and the record tells so.
 """
 
 import re
@@ -32,6 +33,11 @@ _OTHERS = re.compile(
     r"server_tool_use|mcp_tool_use|fallback|[a-z_]+_tool_result|mcp_toolset|.*_(\d{8}|latest)"
 )
 """The blocks, and the API's own tools, that the API has and this server hasn't."""
+_SERVER_TOOLS = re.compile(
+    r"(?:web_search|web_fetch|code_execution|tool_search_tool\w*|advisor)_(?:\d{8}|latest)|"
+    r"mcp_toolset"
+)
+"""Those that the API runs itself. An agent can do without them."""
 
 
 def check_shape(body: Body) -> None:
@@ -43,6 +49,32 @@ def check_shape(body: Body) -> None:
         refusals.sort(key=lambda each: not each.message.startswith("not simulated"))
         if refusals:
             raise refusals[0] from None
+
+
+def left_out(body: Body) -> list[str]:
+    """Name the types of the tools that the API runs itself and this server hasn't.
+
+    >>> left_out({"tools": [{"type": "web_search_20250305", "name": "web_search"}]})
+    ['web_search_20250305']
+    """
+    tools = body.get("tools")
+    offered = cast(list[Any], tools) if isinstance(tools, list) else []
+    return [str(tool["type"]) for tool in offered if _is_left_out(tool)]
+
+
+def without_server_tools(body: Body) -> Body:
+    """Return a body without such tools, unless it insists on one."""
+    if not left_out(body):
+        return body
+    choice = body.get("tool_choice")
+    wanted = cast(Body, choice).get("name") if isinstance(choice, dict) else None
+    kept = [t for t in body["tools"] if not _is_left_out(t) or t.get("name") == wanted]
+    return {**body, "tools": kept}
+
+
+def _is_left_out(tool: object) -> bool:
+    kind = cast(Body, tool).get("type") if isinstance(tool, dict) else None
+    return isinstance(kind, str) and bool(_SERVER_TOOLS.fullmatch(kind))
 
 
 def not_simulated(path: str, feature: str) -> Refusal:

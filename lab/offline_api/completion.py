@@ -39,7 +39,7 @@ def finished(
     content = [
         _with_id(block, f"{seed} {i}") for i, block in enumerate(reply["content"])
     ]
-    if thinking_mode(body) == "adaptive":
+    if thinking_mode(body) != "disabled":
         content.insert(0, thought(content, body))
     limit = min(body["max_tokens"], room)
     if fault == "truncated":

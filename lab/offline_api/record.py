@@ -16,17 +16,18 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import IO, Any, cast
 
 from agentlib.api.masks import masked
 from agentlib.messages import blocks, kinds_of
+from offline_api.body_schema import left_out
 from offline_api.errors import TABLE
 from offline_api.model import asks_for_summary
 from offline_api.model.view import holds_summary
-from offline_api.server import Answer, Headers, Reply
+from offline_api.server import Answer, Headers, Reply, placed
 from offline_api.tokens import TOOL, block_tokens, pieces, text_tokens
 
 Body = dict[str, Any]
@@ -66,6 +67,9 @@ class Record:
     """The rule that the request broke, in the API's words. "" if the request was
     accepted. Unless bodies are recorded, "…" stands for what it quotes of the
     request."""
+    left_out: Sequence[str] = ()
+    """The types of the API's own tools that it offered, which this server hasn't. The
+    model never saw them."""
     request: Body | None = None
     """The request's body, if bodies are recorded."""
     answer: Body | None = None
@@ -80,8 +84,7 @@ class Record:
     @property
     def is_message(self) -> bool:
         """Whether the request asks the model for a message."""
-        path = self.path.removeprefix("/anthropic").rstrip("/")
-        return (self.method, path) == ("POST", "/v1/messages")
+        return (self.method, placed(self.path)) == ("POST", "/v1/messages")
 
     def line(self) -> str:
         """Return the record as a line of JSON in ASCII, without the bodies that it
@@ -240,6 +243,7 @@ def _record(
         cache_written=usage.get("cache_creation_input_tokens") or 0,
         output=usage.get("output_tokens") or 0,
         stop_reason=answer.get("stop_reason") or "",
+        left_out=[_named(each) for each in left_out(body)],
         broke=broke if bodies else _without_quotes(broke, body),
         request=body if bodies else None,
         answer=answer if bodies else None,

@@ -10,7 +10,7 @@ messages alone can break.
 
 import json
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -18,20 +18,24 @@ from pydantic import BaseModel, ValidationError
 
 from agentlib.messages import Block, blocks
 from agentlib.settings import MODEL
-from offline_api.body_schema import Body, check_shape
+from offline_api.body_schema import Body, check_shape, without_server_tools
 from offline_api.edits import broken_edits, since_compaction
-from offline_api.errors import WORDINGS, Refusal, invalid, too_long
+from offline_api.errors import TABLE, WORDINGS, Refusal, invalid, too_long
 from offline_api.message_rules import violation
 from offline_api.thinking import check_thinking, thinking_mode
 from offline_api.tokens import pieces
 
 MAX_OUTPUT = 128_000
+THINKING_FORMS: Mapping[str, Sequence[str]] = TABLE["thinking_forms"]
+"""Model -> the values of `thinking.type` that it takes, for those that aren't the
+newest."""
 CHARS_PER_TOKEN = 20
 """No text packs more characters into a token. A request with more is refused
 uncounted."""
 
 _SURROGATE = re.compile(r"\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f]..)", re.IGNORECASE)
 """An escaped backslash, an escaped pair, or (group 1) one half of a pair alone."""
+_DATE = re.compile(r"-20\d{6}\Z")
 _TOP = ("anyOf", "oneOf", "allOf")
 EFFORT_BETAS = (
     "mid-conversation-output-config-2026-07-01",
@@ -72,7 +76,7 @@ def _refuse_half_pairs(text: str) -> None:
 
 def check(
     body: Body,
-    models: Container[str] = (MODEL,),
+    models: Collection[str] = (MODEL,),
     *,
     counts_only: bool = False,
     betas: str = "",
@@ -83,16 +87,26 @@ def check(
     models that are known. `counts_only`: the body is for count_tokens, which needs no
     max_tokens. `betas`: the header `anthropic-beta`.
     """
+    body = without_server_tools(body)
     check_shape(body)  # the checks after it rely on the shape
-    if body["model"] not in models:
+    if not {body["model"], base_model(body["model"])} & {*models}:
         raise Refusal(404, "not_found_error", f"model: {body['model']}")
     problem = next(_problems(body, counts_only, betas), None)
     body = since_compaction(_without_deferred(body))
     if problem := problem or violation(body["messages"]):
         raise invalid(problem)
-    return check_thinking(
-        {k: value for k, value in body.items() if value is not None}, betas
-    )
+    body = {key: value for key, value in body.items() if value is not None}
+    is_bound = base_model(body["model"]) not in THINKING_FORMS
+    return check_thinking(body, betas) if is_bound else body
+
+
+def base_model(name: str) -> str:
+    """Return the name of a model without a date.
+
+    >>> base_model("claude-haiku-4-5-20251001")
+    'claude-haiku-4-5'
+    """
+    return _DATE.sub("", name)
 
 
 def _without_deferred(body: Body) -> Body:
@@ -156,8 +170,10 @@ def _problems(body: Body, counts_only: bool, betas: str) -> Iterator[str]:
         yield "max_tokens: Field required"
     if (tokens := body.get("max_tokens") or 0) > MAX_OUTPUT:
         yield WORDINGS["max_tokens"].format(tokens, MAX_OUTPUT, body["model"])
-    if thinking_mode(body) == "enabled":
-        yield WORDINGS["enabled_thinking"]
+    mode = thinking_mode(body)
+    forms = THINKING_FORMS.get(base_model(body["model"]), ["adaptive"])
+    if mode not in ("disabled", *forms):
+        yield WORDINGS[f"{mode}_thinking"]
     for name in ("temperature", "top_p", "top_k"):
         if body.get(name) is not None and (name, body[name]) != ("temperature", 1):
             yield WORDINGS["sampling"].format(name)
@@ -200,7 +216,7 @@ def _tool_choice(body: Body) -> Iterator[str]:
         yield "tool_choice: Tool choice may only be specified while providing `tools`."
     elif kind == "tool" and choice["name"] not in names:
         yield f"Tool '{choice['name']}' not found in provided tools"
-    elif kind in ("tool", "any") and thinking_mode(body) == "adaptive":
+    elif kind in ("tool", "any") and thinking_mode(body) != "disabled":
         yield "Thinking may not be enabled when tool_choice forces tool use."
 
 

@@ -38,7 +38,7 @@ from offline_api.edits import (
 )
 from offline_api.errors import Refusal
 from offline_api.faults import Fault, Faults, Kind, NoAnswer
-from offline_api.rules import MAX_OUTPUT, check, check_size, read_body
+from offline_api.rules import MAX_OUTPUT, base_model, check, check_size, read_body
 from offline_api.tokens import Layout, block_tokens, lay_out, text_tokens
 
 Headers = Mapping[str, str]
@@ -136,8 +136,7 @@ class Server:
     def _route(
         self, method: str, path: str, headers: Headers, raw: bytes
     ) -> Body | str:
-        # Many endpoints speak this API below /anthropic, and some programs insist on it.
-        path = path.removeprefix("/anthropic")
+        path = placed(path)
         if not path.startswith("/v1/"):
             raise Refusal(404, "not_found_error", "Not Found")
         bearer = headers.get("authorization", "").removeprefix("Bearer").strip()
@@ -145,7 +144,7 @@ class Server:
         if not key or self.key not in (None, key):
             raise Refusal(401, "authentication_error", "invalid x-api-key")
         betas = headers.get("anthropic-beta", "")
-        match method, path.strip("/"):
+        match method, path.removeprefix("/"):
             case "POST", "v1/messages":
                 return self._message(raw, betas)
             case "POST", "v1/messages/count_tokens":
@@ -154,15 +153,19 @@ class Server:
                 names = list(self.windows)
                 listed = {"data": [*map(self._model, names)], "has_more": False}
                 return {**listed, "first_id": names[0], "last_id": names[-1]}
-            case "GET", model if model.removeprefix("v1/models/") in self.windows:
+            case "GET", model if base_model(model[len("v1/models/") :]) in self.windows:
                 return self._model(model.removeprefix("v1/models/"))
             case _, batches if batches.startswith("v1/messages/batches"):
                 raise not_simulated(batches, "batches")
             case _:
                 raise Refusal(404, "not_found_error", "Not Found")
 
+    def _window(self, model: str) -> int:
+        """Return a model's window. With a date in its name, it is the same model."""
+        return self.windows.get(model) or self.windows[base_model(model)]
+
     def _model(self, name: str) -> Body:
-        sizes = {"max_input_tokens": self.windows[name], "max_tokens": MAX_OUTPUT}
+        sizes = {"max_input_tokens": self._window(name), "max_tokens": MAX_OUTPUT}
         names = {"id": name, "display_name": "The offline model"}
         return {"type": "model", **names, "created_at": "2026-11-01T00:00:00Z", **sizes}
 
@@ -180,7 +183,7 @@ class Server:
         streams = body.pop("stream", False)
         shown, applied = cleared(body)
         layout = lay_out(shown)
-        window = self.windows[body["model"]]
+        window = self._window(body["model"])
         check_size(len(raw), layout.tokens, window)
         fault = self._faults.strike(body["messages"], layout.tokens, window)
         same = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
@@ -236,7 +239,7 @@ class Server:
         to `body`, which the client sends again.
         """
         reply = self.model(shown)
-        room = self.windows[body["model"]] - layout.tokens
+        room = self._window(body["model"]) - layout.tokens
         content, stop = finished(reply, body, seed=seed, room=room, fault=fault)
         bill = self._cache.bill(layout.parts, layout.marks, now)
         size = sum(map(block_tokens, content))
@@ -257,6 +260,19 @@ class Server:
         )
         summary = text if reply["stop_reason"] == "end_turn" else ""
         return {"type": "compaction", "content": summary.strip() or None}, bill
+
+
+def placed(path: str) -> str:
+    """Return a path as the API has it.
+
+    Many endpoints speak this API below /anthropic, and some programs leave /v1 out.
+
+    >>> placed("/anthropic/v1/messages"), placed("/chat/completions")
+    ('/v1/messages', '/v1/chat/completions')
+    """
+    path = path.removeprefix("/anthropic").rstrip("/")
+    is_short = path.startswith(("/messages", "/chat/", "/models"))
+    return f"/v1{path}" if is_short else path
 
 
 def refused(refusal: Refusal, request_id: str = "req_unread") -> Reply:

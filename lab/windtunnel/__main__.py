@@ -61,6 +61,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     help="Keep its requests, its output and a picture here.",
 )
 @click.option(
+    "--baseline",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Exit with 1 only if it is worse than in this verdict of --json or --keep.",
+)
+@click.option(
     "--time-limit",
     type=click.FloatRange(1),
     default=600.0,
@@ -89,6 +94,7 @@ def command(
     env: Sequence[str],
     home: Path | None,
     keep: Path | None,
+    baseline: Path | None,
     time_limit: float,
     at_least: str,
     html: Path | None,
@@ -124,8 +130,8 @@ def command(
     if program:
         if engine or at_least or html or given["sessions"]:
             raise click.UsageError(
-                "--program goes with --again, --env, --home, --keep, --window, --seeds, "
-                "--price-as, --time-limit and --json alone"
+                "--program goes with --again, --env, --home, --keep, --baseline, "
+                "--window, --seeds, --price-as, --time-limit and --json alone"
             )
         return judge_program(
             chosen(program, again, env, home),
@@ -133,6 +139,7 @@ def command(
             given["seeds"],
             model=given["price_as"],
             keep=keep,
+            baseline=baseline,
             time_limit=time_limit,
             is_json=is_json,
         )

@@ -39,6 +39,8 @@ def run(name: str, folder: Path) -> tuple[str, Server]:
             "PYTHONPATH": str(ROOT),
             "ANTHROPIC_BASE_URL": wire.url,
             "ANTHROPIC_API_KEY": "any",
+            "OPENAI_BASE_URL": f"{wire.url}/v1",
+            "OPENAI_API_KEY": "any",
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # or it asks the network
             "INSPECT_DISPLAY": "none",
         }

@@ -247,6 +247,23 @@ def test_the_system_prompt_and_the_tools_have_a_weight(tmp_path: Path):
 # -- the list is the truth ---------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 3_500, "completion_tokens": 40},
+        {"input_tokens": 500, "cache_read_input_tokens": 3_000, "output_tokens": 40},
+    ],
+)
+def test_the_newest_bill_takes_the_place_of_a_guess(usage: Any, tmp_path: Path):
+    given = anthropic(2) if "input_tokens" in usage else openai(2)
+    guessed = Compaction(tmp_path / "a", SETTINGS)
+    assert guessed.view(given, Asked()) == given
+    assert guessed.view(given, Asked(), usage=7) == given
+    billed = Compaction(tmp_path / "b", SETTINGS)
+    answer = {**completion(SUMMARY, "stop"), "usage": usage}
+    assert SUMMARY in words(billed.view(given, Asked(answer), usage=usage))
+
+
 @SHAPES
 def test_a_fork_and_another_process_go_on_with_the_compaction_in_their_beginning(
     shape: Callable[..., Listed], tmp_path: Path
@@ -667,6 +684,16 @@ def test_what_is_no_answer_is_named(answer: Any, told: str, tmp_path: Path):
     compaction = Compaction(tmp_path, SETTINGS, tell=events.append)
     compaction.view(anthropic(9), Asked(answer))
     assert told in events[0].text
+
+
+def test_a_list_of_the_responses_api_is_refused_by_name(tmp_path: Path):
+    call = {"type": "function_call", "call_id": "c", "name": "read", "arguments": "{}"}
+    told = {"type": "function_call_output", "call_id": "c", "output": "word " * 9_000}
+    given = [{"role": "user", "content": "Go."}, call, told]
+    events = list[Event]()
+    compaction = Compaction(tmp_path, SETTINGS, tell=events.append)
+    assert compaction.view(given, Asked()) == given
+    assert "'function_call' of the Responses API" in events[0].text
 
 
 def test_a_request_that_is_too_long_is_made_again_with_less(tmp_path: Path):

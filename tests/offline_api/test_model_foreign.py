@@ -8,6 +8,7 @@ import pytest
 
 from agentlib.tools import ToolError, Workspace
 from offline_api import client
+from offline_api.model import reply
 
 FILES = 12
 ASKED = "Read every Python file one by one and write a report"
@@ -153,3 +154,17 @@ def test_an_agent_that_compacts_at_every_turn_is_told_that_this_leads_nowhere(
     (tmp_path / "long.py").write_text(text, encoding="utf-8")
     words, _ = work(tmp_path, MARKS[1], on_the_live_prefix, compact_over=1_500)
     assert "I wrote REPORT.md: 1 file" in words or "I stop here" in words
+
+
+def test_notes_in_a_frame_that_nobody_knows_stand_in_the_summary():
+    events = (
+        f"<EVENT>\nMessageEvent\n  user: {ASKED}\n</EVENT>\n"
+        "<EVENT>\nActionEvent (agent)\n  Thought: - [file] a.py | 9 lines | Adds numbers.\n"
+        "  Action: FileEditorAction\n</EVENT>\n"
+    )
+    rules = "Keep what matters for the work. " * 20
+    wish = f"Maintain a summary of the state. {rules}\n{events}\nSummarize the events."
+    body = {"messages": [{"role": "user", "content": wish}], "max_tokens": 2_000}
+    text = reply(body)["content"][0]["text"]
+    assert "a.py" in text
+    assert "Nothing of the conversation" not in text

@@ -97,3 +97,8 @@ def test_what_a_command_printed_is_no_file():
 def test_a_result_of_a_call_that_nobody_sees_is_kept():
     told = {"role": "user", "content": [msg.tool_result("gone", "x = 1")]}
     assert ours({"messages": [told]})["messages"] == [told]
+
+
+def test_numbered_lines_may_end_with_an_empty_one():
+    head = "Here's the result of running `cat -n` on /home/ada/a.py:\n"
+    assert shown(f"{head}     1\tx = 1\n     2\t\n", reads=True).text == "x = 1\n"

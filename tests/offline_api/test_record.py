@@ -344,3 +344,13 @@ def test_a_server_of_this_process_can_be_recorded():
     http = listen(recorded(Server(reply).answer, records.append))
     http.server_close()
     assert records == []
+
+
+def test_a_server_tool_that_is_left_out_is_named():
+    search = {"type": "web_search_20250305", "name": "web_search"}
+    noted = record(body(tools=[TOOL, search]))
+    assert (noted.status, noted.left_out) == (200, ["web_search_20250305"])
+    choice = {"type": "tool", "name": "web_search"}
+    insists = record(body(tools=[TOOL, search], tool_choice=choice))
+    assert insists.status == 400
+    assert "not simulated" in insists.broke

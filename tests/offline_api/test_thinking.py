@@ -1,5 +1,6 @@
 """A thinking block is taken back after the conversation in which it was created."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from agentlib.settings import MODEL
 from offline_api import client
 from offline_api.errors import Refusal
+from offline_api.model import reply
+from offline_api.server import Server
 from offline_api.thinking import BETA, check_thinking, thought
 
 Body = dict[str, Any]
@@ -144,3 +147,35 @@ def test_cache_markers_and_the_form_of_a_text_change_nothing():
     check_thinking(
         request(marked, FIRST, MORE, SECOND, END, system=system, tools=tools)
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "form", "words"),
+    [
+        ("claude-haiku-4-5", "enabled", ""),
+        ("claude-haiku-4-5-20251001", "enabled", ""),
+        ("claude-haiku-4-5", "adaptive", "adaptive thinking is not supported"),
+        ("claude-sonnet-4-6", "enabled", ""),
+        ("claude-sonnet-4-6", "adaptive", ""),
+        ("claude-opus-4-7", "adaptive", ""),
+        ("claude-opus-4-7", "enabled", '"thinking.type.enabled" is not supported'),
+        (MODEL, "enabled", '"thinking.type.enabled" is not supported'),
+    ],
+)
+def test_each_model_takes_its_own_forms_of_thinking(model: str, form: str, words: str):
+    names = ("claude-haiku-4-5", "claude-sonnet-4-6", "claude-opus-4-7")
+    server = Server(reply, windows=dict.fromkeys(names, 200_000))
+    thinking: Body = {"type": form}
+    if form == "enabled":
+        thinking["budget_tokens"] = 1_024
+    body: Body = {"model": model, "max_tokens": 2_000, "thinking": thinking}
+    body["messages"] = [{"role": "user", "content": "What rules hold?"}]
+    answer = server.answer(
+        "POST", "/v1/messages", {"x-api-key": "any"}, json.dumps(body).encode()
+    )
+    message = json.loads(answer.body)
+    if words:
+        assert message["error"]["message"].startswith(words)
+    else:
+        assert message["model"] == model
+        assert message["content"][0]["type"] == "thinking"

@@ -3,10 +3,12 @@ is left."""
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 import time
 import venv
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +20,7 @@ from agentlib.tools.shell import confines
 from windtunnel.__main__ import main
 from windtunnel.programs import relay
 from windtunnel.programs.command import chosen, text
-from windtunnel.programs.field import rows, stored, table
+from windtunnel.programs.field import rows, stored
 from windtunnel.programs.picture import prompts
 from windtunnel.programs.program import (
     Program,
@@ -140,6 +142,7 @@ def test_a_row_is_plain_json_and_a_picture(sound: Reading):
         ("stops", "no report"),
         ("drops", "summary unused"),
         ("short", "summary cut off"),
+        ("eager", "compacts at once"),
         (FORGETFUL, "new session"),
     ],
 )
@@ -172,11 +175,18 @@ def test_a_request_that_is_sent_twice_is_told_with_its_tokens():
     assert reading.passes()
 
 
+def test_a_server_tool_that_is_only_offered_is_left_out_and_told():
+    reading = read("searches+stops")
+    [found] = [each for each in reading.findings if each.kind == "left out"]
+    assert "web_search_20250305" in found.text
+    assert found.request == 1
+
+
 @pytest.mark.parametrize(
     ("faults", "words"),
     [
         ("elsewhere", "POST /v1/responses (404)"),
-        ("newer", "web_search"),
+        ("newer", "MCP servers"),
         ("refuses", "give the command as a list"),
         ("silent", "I need a terminal"),
     ],
@@ -240,6 +250,27 @@ def test_behind_the_wall_it_writes_and_reaches_nothing_else(tmp_path: Path):
     assert not outside.exists()
     assert "not judged" in kinds(reading)
     assert reading.run.unconfined == ""
+
+
+@NO_WALL
+def test_behind_the_wall_it_reaches_no_socket_of_the_machine():
+    with TemporaryDirectory(dir="/var/tmp") as name:  # no part of the system
+        place = f"{name}/door"
+        heard = []
+        with socket.socket(socket.AF_UNIX) as door:
+            door.bind(place)
+            door.listen()
+            door.settimeout(0.1)
+            ran = run(
+                fake("calls", env=[f"DOOR={place}x", f"PLACE=.{place}"]),
+                task(1, WINDOW),
+                WINDOW,
+                confined=True,
+            )
+            with suppress(TimeoutError):
+                heard.append(door.accept())
+    assert not heard
+    assert "FileNotFoundError" in ran.steps[0].output
 
 
 @NO_WALL
@@ -317,6 +348,78 @@ def test_the_command_exits_with_1_if_something_is_broken(capsys: Any):
     assert row["findings"]
 
 
+# -- it can be left running ------------------------------------------------------------
+
+
+def command(faults: str, *more: str, seeds: str = "1") -> int:
+    line = f"{sys.executable} {FAKE} {{url}} {{window}} {faults} {{prompt}}"
+    with pytest.raises(SystemExit) as ended:
+        main(["--program", line, "--window", f"{WINDOW}", "--seeds", seeds, *more])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+@pytest.mark.parametrize("fault", ["sparse", "latin", "emoji"])
+def test_a_strange_file_or_word_ends_one_run_and_not_all(
+    fault: str, tmp_path: Path, capsys: Any
+):
+    began = time.monotonic()
+    assert command(fault, "--keep", f"{tmp_path}", seeds="1,2") in (1, 3)
+    assert time.monotonic() - began < 60
+    out, err = capsys.readouterr()
+    assert out.count("window 8,000") == 2
+    assert "seed 1 (1 of 2): it begins" in err
+    verdict = json.loads((tmp_path / "verdict.json").read_text())
+    assert [row["seed"] for row in verdict["rows"]] == [1, 2]
+
+
+def test_a_fault_of_the_judge_ends_one_run_and_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+):
+    def broken(*given: Any, **options: Any) -> Any:
+        raise RuntimeError("no such thing")
+
+    monkeypatch.setattr("windtunnel.programs.command.run", broken)
+    assert command("none", "--keep", f"{tmp_path}", "--json", seeds="1-2") == 3
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["verdict"] for row in rows] == ["not judged"] * 2
+    assert "RuntimeError: no such thing" in rows[0]["findings"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("passes", "kinds", "code"),
+    [(True, [], 1), (False, [], 1), (False, ["not judged"], 3), (False, ["grew"], 1)],
+)
+def test_a_baseline_decides_what_is_worse(
+    passes: bool, kinds: list[str], code: int, tmp_path: Path, capsys: Any
+):
+    findings = [{"kind": kind, "request": 1, "text": ""} for kind in kinds]
+    old = tmp_path / "old.json"
+    row = {"seed": 1, "passes": passes, "findings": findings}
+    old.write_text(json.dumps({"rows": [row]}))
+    expected = 0 if kinds == ["not judged"] else code
+    assert command("silent", "--baseline", f"{old}") == expected
+    told = capsys.readouterr().out
+    assert ("WORSE: seed 1 passed before." in told) == passes
+    assert ("WORSE" in told) == bool(expected)
+    old.write_text("{}")
+    assert command("silent", "--baseline", f"{old}") == 2
+
+
+def test_paths_count_from_the_folder_where_the_command_was_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "agent.py").write_text("")
+    (tmp_path / "run").mkdir()
+    made = from_command(
+        "./agent.py run agent.py lib/x.py {prompt}", "agent.py {prompt}"
+    )
+    whole = f"{tmp_path}/agent.py"
+    assert made.run == (whole, "run", whole, "lib/x.py", "{prompt}")
+    assert made.again == (whole, "{prompt}")
+
+
 def test_an_engine_and_a_program_are_not_judged_together():
     with pytest.raises(SystemExit) as ended:
         main(["mine:compact", "--program", "pi"])
@@ -347,6 +450,3 @@ def test_the_field_names_each_program_with_its_version():
     for row in stored_rows:
         assert row["version"] == from_known(row["program"]).version
         assert row["date"]
-    assert (
-        table(stored_rows).count("\n") == len({r["program"] for r in stored_rows}) + 1
-    )

@@ -7,6 +7,7 @@ gets things wrong. It is no language model, and its behaviour is no evidence abo
 
     habits                     the numbers of its behaviour
     hands, tools, results      the tools of other agents, and what they return
+    places                     whole paths, and the paths in a listing
     conversation, view, notes  what it can see
     prompts                    what is asked of it
     reading, names             what it does next
@@ -32,6 +33,8 @@ Which of the course's results depend on which habit, at a window of 32,000 token
                    what the agents of lesson 10 do with a rule that a summary retells, and with a
                    permission that it invents
     searches       what `recall` is worth after a compaction: without it, it never searches
+    prompts        nothing in a lesson: the wind tunnel tells them, so that it understands a
+                   program that puts other words around them
     patience, standstill
                    nothing but how long a hopeless run lasts
 """
@@ -69,7 +72,7 @@ def reply(body: Mapping[str, Any], habits: Habits = HABITS) -> Reply:
     own = ours(body)
     if title := asked_title(own):
         return stopped(say(title), body.get("stop_sequences") or ())
-    prompt, messages = conversation_of(own)
+    prompt, messages = conversation_of(own, habits.prompts)
     seen = view(own, habits, messages)
     answer = (
         submitted(_next(seen), body) if prompt is None else say(summarise(seen, prompt))

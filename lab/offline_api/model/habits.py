@@ -67,6 +67,9 @@ class Habits:
     searches: bool = False
     """Before it reports, it searches what was compacted for its own notes and the
     person's rules, if `recall` can search."""
+    prompts: tuple[str, ...] = ()
+    """What the person will say, if it is told before. It then finds these words
+    whatever a program puts around them, and takes no others for the person's."""
 
 
 AS_MEASURED = Habits(

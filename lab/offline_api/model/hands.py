@@ -9,6 +9,7 @@ person's words, is left out.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from shlex import quote
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from agentlib import messages as msg
 from agentlib.messages import Block, Message
 from offline_api.model.conversation import literal
+from offline_api.model.places import asks_whole, folder_above, folder_told, listed
 from offline_api.model.results import Shown, shown
 from offline_api.model.tools import Hand, hands_of
 
@@ -30,6 +32,10 @@ _READS = re.compile(
 """Such an agent's command that reads a file, or a part of it."""
 _DONE = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 """The command that ends its task, if its prompt says so."""
+_WHERE = "pwd"
+_NO_CALL: Block = {"name": "", "input": {}, "sent": {}}
+_AGAIN = "interrupted: the path wasn't whole"
+"""Stands for an error that asks for another form of the call."""
 _INNER = r"(?:(?!</?system-reminder>).)*"
 _REMINDER = rf"<system-reminder>{_INNER}(?:<system-reminder>{_INNER}</system-reminder>{_INNER})*"
 _ADDED = re.compile(
@@ -48,7 +54,7 @@ def ours(body: Body) -> dict[str, Any]:
     >>> ours({"tools": tools, "messages": []})["tools"]
     [{'name': 'read_file', 'input_schema': {'properties': {'path': {}}}}]
     """
-    hands = hands_of(body.get("tools") or ())
+    hands = _hands(body)
     own = {**body, "tools": _own_tools(body.get("tools") or (), hands)}
     if "bash" in hands and "read_file" not in hands:
         here = {tool["name"] for tool in own["tools"]}
@@ -59,8 +65,20 @@ def ours(body: Body) -> dict[str, Any]:
 
 def theirs(reply: dict[str, Any], body: Body) -> dict[str, Any]:
     """Return a reply with its calls under the names and inputs of the request's
-    tools."""
-    hands = hands_of(body.get("tools") or ())
+    tools. If one of them wants whole paths, it may have to look first where it is."""
+    hands = _hands(body)
+    lost = [
+        block
+        for block in reply["content"]
+        if block["type"] == "tool_use"
+        and (hand := hands.get(block["name"]))
+        and hand.is_whole
+        and hand.folder is None
+    ]
+    if lost and "bash" in hands:
+        call = {"type": "tool_use", "name": "bash", "input": {"command": _WHERE}}
+        text = {"type": "text", "text": "I look where I am."}
+        reply = {**reply, "content": [text, call]}
     calls = (
         _their_call(b, hands) if b["type"] == "tool_use" else b
         for b in reply["content"]
@@ -96,6 +114,67 @@ def acting(body: Body) -> set[str]:
         for work, hand in hands.items()
         if work in ("bash", "write_file", "edit_file")
     }
+
+
+# -- where it is -----------------------------------------------------------------------
+
+
+def _hands(body: Body) -> dict[str, Hand]:
+    """Return the hands that a request offers. Those that want whole paths know the
+    folder, as far as it can be seen."""
+    hands = hands_of(body.get("tools") or ())
+    messages: list[Message] = body.get("messages") or []
+    asking = {name for name, text in _told(messages) if asks_whole(text)}
+    whole = {h.name for h in hands.values() if h.is_whole or h.name in asking}
+    if not whole:
+        return hands
+    folder = _folder(body, hands)
+    return {
+        work: replace(hand, is_whole=hand.name in whole, folder=folder)
+        if "path" in hand.inputs or hand.form == "patch"
+        else hand
+        for work, hand in hands.items()
+    }
+
+
+def _told(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
+    """Yield the name of the tool and the text of each result."""
+    names = {
+        use.get("id"): use["name"]
+        for m in messages
+        for use in msg.of_type(m, "tool_use")
+    }
+    for message in messages:
+        for result in msg.of_type(message, "tool_result"):
+            yield names.get(result.get("tool_use_id"), ""), msg.result_text(result)
+
+
+def _folder(body: Body, hands: Mapping[str, Hand]) -> str | None:
+    """Return the folder that it works in, as a command or a listing shows it. Without a
+    shell the program's words have to do."""
+    messages: list[Message] = body["messages"]
+    uses = {use.get("id"): use for m in messages for use in msg.of_type(m, "tool_use")}
+    for message in reversed(messages):
+        for result in msg.of_type(message, "tool_result"):
+            use = uses.get(result.get("tool_use_id"), {"name": "", "input": {}})
+            call = _own_call({**use, "input": dict(use["input"])}, hands, {})
+            text = _shown(msg.result_text(result), call, hands).text.strip()
+            if call["input"].get("command") == _WHERE and text.startswith("/"):
+                return text.splitlines()[0]
+            if call["name"] == "glob":
+                folder = listed(text, str(call["input"].get("pattern")))[1]
+                if folder is not None:
+                    return folder
+    said = [{"content": body.get("system") or ""}, *messages]
+    texts = [block["text"] for each in said for block in msg.of_type(each, "text")]
+    names = {hand.name: hand.inputs.get("path", "") for hand in hands.values()}
+    paths = (
+        str(use["input"].get(names.get(use["name"], "")) or "") for use in uses.values()
+    )
+    words = "\n".join(texts)
+    folders = (folder_above(path, words) for path in paths if path.startswith("/"))
+    known = next((folder for folder in folders if folder is not None), None)
+    return known if known is not None or "bash" in hands else folder_told(texts)
 
 
 # -- tools and calls -------------------------------------------------------------------
@@ -223,12 +302,21 @@ def _own_block(
             start = _shown(told, call, hands).start
             if start != (call["input"].get("offset") or 0):
                 call["input"] = {**call["input"], "offset": start}
-        calls[str(block.get("id"))] = call
+        calls[str(block.get("id"))] = {**call, "sent": block["input"]}
         return call
     if block["type"] == "tool_result":
-        call = calls.get(str(block.get("tool_use_id")), {"name": "", "input": {}})
-        result = _shown(_bare(msg.result_text(block)), call, hands)
+        call = calls.get(str(block.get("tool_use_id")), _NO_CALL)
+        text = _bare(msg.result_text(block))
+        result = _shown(text, call, hands)
         own = {**block, "content": result.text}
+        if asks_whole(text) and (hand := hands.get(call["name"])):
+            # It makes such a call once more. One that had its whole path has failed.
+            was_whole = f"{hand.folder}/" in str(call["sent"])
+            again = not was_whole and (hand.folder is not None or "bash" in hands)
+            return {**own, "content": _AGAIN if again else text, "is_error": True}
+        if call["name"] == "glob" and not result.failed:
+            pattern = str(call["input"].get("pattern"))
+            own["content"] = listed(result.text, pattern)[0]
         return {**own, "is_error": True} if result.failed else own
     return block
 

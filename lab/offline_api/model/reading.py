@@ -34,6 +34,10 @@ _END = "{} in all."
 _ROW = re.compile(r"^(\d+) (\d+) (.+)$", re.MULTILINE)
 _FOUND = re.compile(r"^(?:(\d+) (\d+) )?/(.+)$", re.MULTILINE)
 """A line of a `glob`: a whole path, and before it the lines and bytes, if it has them."""
+_READ_FIRST = re.compile(
+    r"\bread\b[^\n]{0,80}\b(?:first|before)\b|\bnot (?:yet )?(?:been )?read\b", re.I
+)
+"""An error of a tool that writes over no file which the agent hasn't read."""
 _WIDTH = 25
 """Bytes of a line, in files of which only the names are known."""
 
@@ -71,7 +75,14 @@ def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
         rows = [(1, _WIDTH, path) for path in task.files]
         step = None
     else:
-        found, step = view.printed(view.use("glob", pattern=_pattern(task)), _FOUND)
+        found = []
+        step = None
+        for pattern in _patterns(task):
+            call = view.use("glob", pattern=pattern)
+            found, step = view.printed(call, _FOUND)
+            if found or not ((made := view.ran(call)) and (made.text or made.error)):
+                break
+            step = None
         rows = [(lines or 1, size or _WIDTH, path) for lines, size, path in found]
     files = [File(path, int(size), int(lines)) for lines, size, path in rows]
     return [file for file in files if file.path != task.report], step and answer(
@@ -79,11 +90,14 @@ def listing(view: View, task: Task) -> tuple[list[File], Reply | None]:
     )
 
 
-def _pattern(task: Task) -> str:
-    """Write the pattern for the `glob` of an agent without bash."""
+def _patterns(task: Task) -> list[str]:
+    """Write the pattern for the `glob` of an agent without bash: below the root of its
+    files, or, if nothing is found there, below the folder that it is in."""
     kinds = ",".join(task.endings)
     ending = f".{{{kinds}}}" if "," in kinds else f".{kinds}" if kinds else ""
-    return f"{'' if task.folder == '.' else f'/{task.folder}/'}**/*{ending}"
+    every = f"**/*{ending}"
+    inside = f"{task.folder}/{every}"
+    return [every] if task.folder == "." else [f"/{inside}", inside]
 
 
 # -- notes -----------------------------------------------------------------------------
@@ -198,6 +212,12 @@ def read(view: View, task: Task) -> Reply:
     if stop := gives_up(view):
         return falls_short(view, stop)
     if call and call.error and last(call.notes, "report"):
+        looked = any(
+            c.name == "read_file" and c.path == task.report for c in view.calls
+        )
+        if _READ_FIRST.search(call.error) and not looked:
+            first = view.use("read_file", path=task.report)
+            return answer(view, f"I read {task.report} first.", first)
         return falls_short(view, f"I could not write {task.report}: {call.error[:200]}")
     return _read_on(view, task, _report if task.kind == "report" else _closing)
 
@@ -239,7 +259,19 @@ def _closing(view: View, task: Task, files: Sequence[File]) -> Reply:
     lines = [f"{path}: {known.get(path, LOST)}" for path in paths[:shown]]
     lines += [f"... and {len(paths) - shown} more"] if len(paths) > shown else []
     lost = len(paths) - len(known)
-    return answer(view, "\n".join([f"I read {_told(files, lost)}", *lines]))
+    told = f"{_told(files, lost)}{_unread(view, paths)}"
+    return answer(view, "\n".join([f"I read {told}", *lines]))
+
+
+def _unread(view: View, paths: Sequence[str]) -> str:
+    """Say how many files couldn't be read, and why the first couldn't."""
+    reasons = {n.parts[0]: n.parts[1] for n in view.known if n.kind == "skipped"}
+    unread = [path for path in paths if path in reasons and path not in view.files]
+    if not unread:
+        return ""
+    return (
+        f" I couldn't read {counted(len(unread))}: {unread[0]} ({reasons[unread[0]]})."
+    )
 
 
 def _told(files: Sequence[File], lost: int) -> str:
@@ -269,7 +301,8 @@ def _report(view: View, task: Task, files: Sequence[File]) -> Reply:
         cut = sum(path > written.parts[1] for path in paths)
         missing = f" {counted(cut)} found no room in it." if cut else ""
         told = _told(files, number(written.parts[2]))
-        return say(f"I wrote {task.report}: {told}{missing}{older}")
+        unread = _unread(view, paths)
+        return say(f"I wrote {task.report}: {told}{unread}{missing}{older}")
     skipped = {
         each.parts[0]: each.parts[1] for each in view.known if each.kind == "skipped"
     }

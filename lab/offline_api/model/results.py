@@ -21,7 +21,8 @@ _OURS = re.compile(r"\.\.\. \(\d+ more|\A@@ lines |\[Previous: used ")
 _TEXTS = ("output", "content", "stdout", "result", "text", "data")
 _BESIDE = re.compile(
     r"(?i)(?:exit|return|total|line|size|file|trunc|error|stderr|status|success|hint|is_|meta|"
-    r"warn|path|elided|more|next|offset|limit|time|duration|signal|type|mode|dedup|_).*|code|ok"
+    r"warn|path|elided|more|next|offset|limit|time|duration|signal|type|mode|dedup|_|message|"
+    r"query|command).*|code|ok"
 )
 """Keys that may stand beside the text of a result."""
 _TAGGED = re.compile(
@@ -67,12 +68,16 @@ def shown(
     inner, around, failed = _unwrapped(text)
     if (reads or acts) and len(inner) <= _SHORT:
         failed = failed or bool(_FORMS["failure"].match(inner))
+    if acts:
+        failed = failed or _denies(inner[:_SHORT])
     if failed or not reads:
         return Shown(inner, start, failed)
     lines, hints = _without_hints(inner)
     is_foreign = bool(hints) or inner != text
-    numbers = _numbers(lines, least=1 if is_foreign else 2)
+    whole = lines[:-1] if lines and not lines[-1] else lines
+    numbers = _numbers(whole, least=1 if is_foreign else 2)
     if numbers:
+        lines = whole
         start = numbers[0] - 1
         lines = [_bare(line) for line in lines]
     if not (numbers or is_foreign):
@@ -87,6 +92,16 @@ def shown(
         left = _left("\n".join([*hints, around]), end)
         lines.append(f"... ({left} more lines; continue with offset={following})")
     return Shown("\n".join(lines), start)
+
+
+def _denies(told: str) -> bool:
+    """Tell whether a tool that writes says that it hasn't.
+
+    >>> _denies("Path must be absolute"), _denies("Wrote 3 lines. No errors.")
+    (True, False)
+    """
+    is_done = _FORMS["done"].search(told) and not _FORMS["undone"].search(told)
+    return bool(_FORMS["denied"].search(told)) and not is_done
 
 
 def _left(told: str, end: int) -> int:
@@ -126,11 +141,13 @@ def _following(told: str, end: int, first: int) -> int | None:
 
 def _unwrapped(text: str) -> tuple[str, str, bool]:
     """Return the text in a result, what is said around it, and whether it failed."""
-    if text.startswith(("{", "['/")):
+    if text.startswith(("{", "['/", "[{")):
         match value_of(text):
             case {**values} if told := _in_object(values):
                 return told
-            case [*paths]:
+            case [{"success": bool(), **values}] if told := _in_object(values):
+                return told
+            case [*paths] if text.startswith("['/"):
                 return "\n".join(map(str, paths)), "", False
             case _:
                 return text, "", False
@@ -152,6 +169,8 @@ def _in_object(values: dict[Any, Any]) -> tuple[str, str, bool] | None:
     if not all(map(_BESIDE.fullmatch, beside)):
         return None
     error = values.get("error")
+    if values.get("success") is False and not error:
+        return str(values.get(name) or values.get("message") or "failed"), "", True
     if isinstance(error, str) and error and not values.get(name):
         return error, "", True
     if name and beside:

@@ -16,6 +16,7 @@ from shlex import join
 from typing import Any
 
 from agentlib.messages import Block
+from offline_api.model.places import wants_whole
 from offline_api.model.prompts import TABLE
 
 Body = Mapping[str, Any]
@@ -65,10 +66,18 @@ class Hand:
     last_line: str = ""
     """Its input for the last line, if it takes that instead of a number of lines."""
     form: str = ""
-    """How it takes the rest: "argv", "range", "edits", "patch", or "" for plainly."""
+    """How it takes the rest: "argv", "commands", "range", "edits", "patch", or "" for
+    plainly."""
+    is_whole: bool = False
+    """Whether it takes whole paths alone."""
+    folder: str | None = None
+    """The folder that our paths are below, None if nobody knows it."""
 
     def theirs(self, given: Body) -> Block:
         """Return the inputs of one of our calls as the tool takes them."""
+        path = str(given.get("path") or "")
+        if path and self.is_whole and self.folder is not None and path[0] != "/":
+            given = {**given, "path": f"{self.folder}/{path}"}
         inputs = {self.inputs[k]: v for k, v in given.items() if k in self.inputs}
         start = given.get("offset") or 0
         limit = given.get("limit")
@@ -82,6 +91,8 @@ class Hand:
             inputs[self.inputs["range"]] = [start + 1, end]
         if self.form == "argv":
             inputs[self.inputs["command"]] = ["bash", "-lc", given["command"]]
+        if self.form == "commands":
+            inputs[self.inputs["command"]] = [given["command"]]
         if self.form == "edits":
             names = (self.inputs["old_text"], self.inputs["new_text"])
             edit = dict(zip(names, (given["old_text"], given["new_text"]), strict=True))
@@ -110,6 +121,8 @@ class Hand:
                     own["limit"] = _number(end) - own["offset"]
             case "argv", {"command": [*words]}:
                 own["command"] = words[-1] if len(words) == 3 else join(map(str, words))
+            case "commands", {"command": [*lines]}:
+                own["command"] = "\n".join(map(str, lines))
             case "edits", {"edits": [{**edit}]}:
                 del own["edits"]
                 for name, value in edit.items():
@@ -118,6 +131,9 @@ class Hand:
                 own = _edit_in(patch)
             case _:
                 pass
+        is_known = self.folder is not None
+        if is_known and str(own.get("path")).startswith(f"{self.folder}/"):
+            own["path"] = own["path"][len(self.folder or "") + 1 :]
         return own
 
 
@@ -183,7 +199,7 @@ def _possible(tool: Body) -> list[tuple[int, Hand]]:
     hands = [
         hand
         for work in _works(kinds, properties, f"{name} {tool.get('description', '')}")
-        if (hand := _hand(work, name, schema, kinds))
+        if (hand := _hand(work, tool, kinds))
     ]
     return [(_fit(hand, tool), hand) for hand in hands]
 
@@ -226,14 +242,16 @@ def _works(
     return ["read_file"] if "path" in kinds and "old_text" not in kinds else []
 
 
-def _hand(work: str, name: str, schema: Body, kinds: Mapping[str, str]) -> Hand | None:
+def _hand(work: str, tool: Body, kinds: Mapping[str, str]) -> Hand | None:
     """Return a tool as a hand, None if it must be told what nobody can know."""
+    name: str = tool["name"]
+    schema: Body = tool["input_schema"]
     properties: Mapping[str, Any] = schema["properties"]
     inputs = {own: kinds[own] for own in _TAKES[work] if own in kinds}
     form = ""
     match work:
         case "bash" if properties[kinds["command"]].get("type") == "array":
-            form = "argv"
+            form = "commands" if kinds["command"].lower().endswith("s") else "argv"
         case "read_file" if "range" in kinds:
             inputs["range"], form = kinds["range"], "range"
         case "edit_file" if "edits" in kinds and "old_text" not in kinds:
@@ -259,7 +277,8 @@ def _hand(work: str, name: str, schema: Body, kinds: Mapping[str, str]) -> Hand 
         if "offset" in inputs
         else 0
     )
-    return Hand(name, work, inputs, fixed, first, last_line, form)
+    is_whole = "path" in inputs and wants_whole(tool, inputs["path"])
+    return Hand(name, work, inputs, fixed, first, last_line, form, is_whole)
 
 
 def _first(offset: Body, name: str) -> int:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import unescape
 from itertools import pairwise
 from typing import Any
 
@@ -26,6 +27,8 @@ NOTHING = "(no output)"
 NO_FOLDER = "no such directory"
 NOTHING_SHOWN = "Nothing of the conversation was shown to me."
 """Stands in a summary of nothing."""
+_FRAMED = re.compile(r"^[ \t>]*(?:\w[\w ]{0,20}: ?)?(?=- \[)", re.MULTILINE)
+"""What a program puts before a line of the model's, such as "  Thought: "."""
 _EARLIER = re.compile(r"<([\w-]*summary[\w-]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
 """An earlier summary in a program's request for the next one."""
 _MARK = re.compile(
@@ -345,25 +348,36 @@ def view(body: Mapping[str, Any], habits: Habits, messages: Sequence[Message]) -
     )
 
 
-def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]:
+def conversation_of(
+    body: Mapping[str, Any], prompts: Sequence[str] = ()
+) -> tuple[str | None, list[Message]]:
     """Return the prompt that asks for a summary, None if there is none, and the
-    conversation.
+    conversation. `prompts`: what the person is known to say.
 
     A request asks for a summary if its last text does, in any words, and is none of the
     tasks. If tools are offered, the text must also be long and name the conversation.
     """
+    asked, messages = _conversation_of(body, prompts)
+    return asked, [*_of_persons(messages, prompts)] if prompts else messages
+
+
+def _conversation_of(
+    body: Mapping[str, Any], told: Sequence[str]
+) -> tuple[str | None, list[Message]]:
     messages: list[Message] = list(body["messages"])
     # In a conversation written as one text, an older summary may stand beside the
     # prompt.
     texts = _words(messages[-1]) if body.get("tools") else _texts(messages[-1])
     text = texts[-1] if texts else ""
-    if not _wants_summary(body, text):
+    is_told = bool(body.get("tools")) and bool([*_told_in(text, told)])
+    if is_told or not _wants_summary(body, text):
         return None, messages
     rest = [b for b in msg.blocks(messages[-1]) if b.get("text") != text]
     before = [*messages[:-1], *([{**messages[-1], "content": rest}] if rest else [])]
     if text.startswith(msg.SUMMARY_WANTED):
         before = msg.summary_source([*before, messages[-1]])
     prompt, spoken = messages_in(text)
+    text = text if spoken else _FRAMED.sub("", text)
     if not spoken and notes_in(text):
         asked = [{"role": "user", "content": words} for words in _asked_in(text)]
         said = {"role": "assistant", "content": text}
@@ -371,6 +385,35 @@ def conversation_of(body: Mapping[str, Any]) -> tuple[str | None, list[Message]]
     prompt, summary = _parted(prompt)
     earlier: list[Message] = [{"role": "user", "content": summary}] if summary else []
     return prompt, [*before, *earlier, *spoken]
+
+
+def _of_persons(
+    messages: Sequence[Message], prompts: Sequence[str]
+) -> Iterator[Message]:
+    """Yield the messages, with no words of the person but known ones, each in a message
+    of its own."""
+    for message in messages:
+        if message["role"] != "user":
+            yield message
+            continue
+        summaries = _summaries(message)
+        texts = [b for b in msg.of_type(message, "text") if b not in summaries]
+        kept = [b for b in msg.blocks(message) if b not in texts]
+        said = [words for b in texts for words in _told_in(b["text"], prompts)]
+        spoken: list[Block] = [{"type": "text", "text": words} for words in said]
+        if said == [b["text"] for b in texts]:
+            yield message
+            continue
+        if kept or spoken:
+            yield {**message, "content": [*kept, *spoken[:1]]}
+        yield from ({**message, "content": [block]} for block in spoken[1:])
+
+
+def _told_in(text: str, prompts: Sequence[str]) -> list[str]:
+    """Return the known prompts that a text holds, in their order there."""
+    flat = " ".join(unescape(text).split()) if prompts else ""
+    places = ((flat.find(" ".join(each.split())), each) for each in prompts)
+    return [each for at, each in sorted(places) if at >= 0]
 
 
 def _parted(prompt: str) -> tuple[str, str]:

@@ -96,7 +96,7 @@ def from_command(
     home: Path | None = None,
 ) -> Program:
     """Make a program of a command line, which is split into words as a shell would, but
-    runs in none.
+    runs in none. Paths of files that are there count from the current folder.
 
     Raises ValueError if a command has no `{prompt}`, or a variable no `=`.
 
@@ -115,13 +115,24 @@ def from_command(
                 f"name one of {', '.join(known())}"
             )
         commands.append(words)
+    run_words, again_words = (tuple(map(_found, words)) for words in commands)
     return Program(
-        name=Path(commands[0][0]).name,
-        run=commands[0],
-        again=commands[1],
+        name=Path(run_words[0]).name,
+        run=run_words,
+        again=again_words,
         env=variables(env),
         home=home,
     )
+
+
+def _found(word: str) -> str:
+    """Return the whole path of a file that a word names from here, any other word as it
+    is. The program runs in a folder of its own."""
+    is_path = "/" in word or Path(word).suffix
+    place = Path(word)
+    if is_path and not place.is_absolute() and place.exists():
+        return str(place.absolute())
+    return word
 
 
 def variables(given: Sequence[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ output is kept, it is stopped at the time limit, and its processes are ended wit
 """
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -16,9 +17,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -27,7 +29,7 @@ from agentlib.settings import MODEL
 from agentlib.tools.shell import confines
 from offline_api.__main__ import listen
 from offline_api.errors import Refusal
-from offline_api.model import reply
+from offline_api.model import Habits, reply
 from offline_api.record import Record, recorded
 from offline_api.server import Answer, Headers, Reply, Server, refused
 from windtunnel.programs import relay
@@ -42,6 +44,9 @@ MOST_OUTPUT = 20_000_000
 """So is one that prints more characters than that."""
 KEPT = 20_000
 """Characters of its output that are kept, at its beginning and at its end."""
+Env = Mapping[str, str]
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix")
+"""What every program may see behind the wall. Of the rest only what it needs."""
 _LOOK = 0.05
 _SHORT = 200
 """Characters of a text that isn't worth sharing between bodies."""
@@ -113,24 +118,14 @@ def run(
     *,
     time_limit: float = TIME_LIMIT,
     confined: bool | None = None,
+    tell: Callable[[int], object] = lambda count: None,
 ) -> Run:
     """Let a program work on a task and return what it did.
 
     `window`: tokens of the model's window. `confined`: whether bubblewrap is used; None
-    if it is there. Raises FileNotFoundError if there is no such program.
+    if it is there. `tell` is told of each request. Raises what `check` raises.
     """
-    if not shutil.which(program.run[0], path=program.path()):
-        cure = (
-            f"`make programs NAME={program.name}` installs {program.package}"
-            if program.package
-            else "install it, or give its path"
-        )
-        raise FileNotFoundError(f"there is no program {program.run[0]!r}; {cure}")
-    if window < program.least_window:
-        raise ValueError(
-            f"--window {window:,}: {program.name} takes none below "
-            f"{program.least_window:,} tokens"
-        )
+    check(program, window)
     confined = confines() if confined is None else confined
     records: list[Record] = []
     hosts: list[str] = []
@@ -139,9 +134,11 @@ def run(
     def note(record: Record) -> None:
         bodies = _shared([record.request, record.answer], shared)
         records.append(replace(record, request=bodies[0], answer=bodies[1]))
+        tell(len(records))
 
     windows = dict.fromkeys(price_list()["models"], window)
-    server = Server(reply, window=window, windows=windows)
+    model = partial(reply, habits=Habits(prompts=task.prompts))
+    server = Server(model, window=window, windows=windows)
     with ExitStack() as stack:
         answer = recorded(server.answer, note, bodies=True)
         port = stack.enter_context(_served(answer))
@@ -204,6 +201,23 @@ def run(
     )
 
 
+def check(program: Program, window: int) -> None:
+    """Raise FileNotFoundError if there is no such program, ValueError if it takes no such
+    window."""
+    if not shutil.which(program.run[0], path=program.path()):
+        cure = (
+            f"`make programs NAME={program.name}` installs {program.package}"
+            if program.package
+            else "install it, or give its path"
+        )
+        raise FileNotFoundError(f"there is no program {program.run[0]!r}; {cure}")
+    if window < program.least_window:
+        raise ValueError(
+            f"--window {window:,}: {program.name} takes none below "
+            f"{program.least_window:,} tokens"
+        )
+
+
 def _shared(value: Any, known: dict[str, str]) -> Any:
     """Return a body whose long texts are one object with the same texts of others.
 
@@ -260,11 +274,11 @@ def _wall(port: int, place: Path) -> Generator[Any]:
 
     threading.Thread(target=relay.carry, args=(listener, reach), daemon=True).start()
 
-    def wall(words: Sequence[str], folder: Path, told: int, search: str) -> list[str]:
+    def wall(words: Sequence[str], folder: Path, told: int, env: Env) -> list[str]:
         call = [shutil.which("bwrap") or "bwrap", "--unshare-all", "--die-with-parent"]
-        call += ["--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev"]
-        call += ["--proc", "/proc", "--tmpfs", "/tmp"]
-        for needed in _needed(words, search):
+        call += ["--cap-drop", "ALL", "--dev", "/dev", "--proc", "/proc"]
+        call += ["--tmpfs", "/tmp"]
+        for needed in _needed(words, env):
             call += ["--ro-bind", needed, needed]
         call += ["--bind", str(place), str(place), "--chdir", str(folder)]
         script = [sys.executable, "-I", relay.__file__]
@@ -278,39 +292,58 @@ def _wall(port: int, place: Path) -> Generator[Any]:
         listener.close()
 
 
-def _needed(words: Sequence[str], search: str) -> list[str]:
-    """List what lies below /tmp, which is hidden, and is needed all the same."""
-    program = shutil.which(words[0], path=search) or words[0]
-    named = [word for word in words[1:] if word.startswith("/tmp/")]
+def _needed(words: Sequence[str], env: Env) -> list[str]:
+    """List what a command needs to see: the system, the programs of PATH and what stands
+    around them, the Python of the relay, and what the command and its variables name."""
+    search = env["PATH"].split(os.pathsep)
+    named = [
+        part
+        for text in (*words[1:], *(v for name, v in env.items() if name != "PATH"))
+        for part in re.split("[=:,]", text)
+        if part.startswith("/") and not part.startswith("//")
+    ]
     places = [
-        sys.prefix,
-        str(Path(relay.__file__).parent),
-        str(Path(program).parent),
-        str(Path(program).resolve().parent),
-        *[str(each) for each in _environments(Path(program))],
-        *search.split(os.pathsep),
-        *named,
+        *map(Path, _SYSTEM),
+        *_around(Path(sys.executable)),
+        *_around(Path(words[0])),
+        Path(relay.__file__).parent,
+        *(place for each in search for place in _around(Path(each, "program"))),
+        *(place for each in named for place in _named(Path(each))),
     ]
-    real = {str(Path(each).absolute()) for each in places if Path(each).exists()}
-    return sorted(each for each in real if each.startswith("/tmp/"))
+    real = {place.absolute() for place in places if place.exists()}
+    home = Path.home()
+    wide = {place for place in real if place.resolve() in (home, *home.parents)}
+    shown = real - wide
+    return sorted(
+        str(place) for place in shown if not shown.intersection(place.parents)
+    )
 
 
-def _environments(program: Path) -> list[Path]:
-    """Return the virtual environment that a program stands in, if it is in one, and the
-    folders of what is installed there without being copied."""
-    place = program.absolute().parent.parent
-    if not (place / "pyvenv.cfg").is_file():
-        return []
-    lists = place.glob("lib/python*/site-packages/*.pth")
-    lines = [
-        line
-        for file in lists
-        for line in file.read_text("utf-8", "replace").splitlines()
-    ]
-    return [place, *(Path(line) for line in lines if line.startswith("/tmp/"))]
+def _named(place: Path) -> Iterator[Path]:
+    """Yield a folder that is named, or a file with what is around it."""
+    yield from [place] if place.is_dir() else _around(place)
 
 
-def _no_wall(words: Sequence[str], folder: Path, told: int, search: str) -> list[str]:
+def _around(program: Path) -> Iterator[Path]:
+    """Yield a file, its folder, and what it belongs to: a folder of packages, a virtual
+    environment with the Python and the sources that it is made of, or the folder around
+    a `bin`. Where a link leads counts, too."""
+    for file in {program.absolute(), program.resolve()}:
+        yield file
+        yield file.parent
+        packages = [each for each in file.parents if each.name == "node_modules"]
+        yield from packages[-1:]
+        place = file.parent.parent
+        if file.parent.name in ("bin", "shims"):
+            yield place
+        if (place / "pyvenv.cfg").is_file():
+            yield (place / "bin/python").resolve().parent.parent
+            for list in place.glob("lib/python*/site-packages/*.pth"):
+                lines = list.read_text("utf-8", "replace").splitlines()
+                yield from (Path(line) for line in lines if line.startswith("/"))
+
+
+def _no_wall(words: Sequence[str], folder: Path, told: int, env: Env) -> list[str]:
     return list(words)
 
 
@@ -349,7 +382,7 @@ def _command(
     began = time.monotonic()
     stopped = ""
     process = subprocess.Popen(
-        wall(words, folder, writing, search),
+        wall(words, folder, writing, environment),
         cwd=folder,
         env=dict(environment),
         stdin=subprocess.DEVNULL,

@@ -39,12 +39,14 @@ Kind = Literal[
     "rule missing",
     "new session",
     "called again",
+    "left out",
     "left processes",
     "rule lost",
     "edited",
 ]
 QUIET: tuple[Kind, ...] = (
     "called again",
+    "left out",
     "left processes",
     "rule lost",
     "sent twice",
@@ -80,7 +82,7 @@ _LACKING = "not simulated"
 _UNPROVED = "thinking"
 """In the words of a refusal: a rule that our server has and nobody has seen break in the
 real API, by blocks that a compaction left behind."""
-_OWN = re.compile(r"\s*(?:\[ |\(|(?:find|grep|ls|test|wc)\b)")
+_OWN = re.compile(r"\s*(?:\[ |\(|(?:find|grep|ls|pwd|test|wc)\b)")
 """A shell command of the model's own: it lists, looks and tests again by habit."""
 _USED = 0.2
 """Share of a summary's text that stands in the next prompt if the summary is used."""
@@ -179,7 +181,11 @@ class Reading:
     @cached_property
     def compactions(self) -> list[SeenCompaction]:
         """Every place where the conversation became shorter."""
-        found = (self._between(*pair) for pair in pairwise(self.main))
+        found = (
+            self._between(first, second)
+            for first, second in pairwise(self.main)
+            if second[0] != self._new_session
+        )
         return [each for each in found if each]
 
     def step_of(self, number: int) -> int:
@@ -253,6 +259,7 @@ class Reading:
         judged, what may follow from that is left out."""
         obstacles = [*self._not_judged()]
         found = [
+            *self._left_out(),
             *self._refused(),
             *self._compacted_badly(),
             *self._summaries(),
@@ -278,6 +285,15 @@ class Reading:
                     f"{record.broke[:200]}.",
                 )
                 break
+        for step in self.run.steps:
+            own = [r for n, r in self.asked if step.first <= n <= step.last]
+            if own and _is_unproved(own[-1].broke):
+                yield Finding(
+                    "not judged",
+                    step.last,
+                    f"It ended at request {step.last}, which our server refused by a rule "
+                    "that nobody has seen the API keep.",
+                )
         yield from self._reads_failed()
         elsewhere = Counter(
             f"{each.method} {each.path} ({each.status})"
@@ -331,18 +347,28 @@ class Reading:
         """Numbers of the requests that were refused for their size."""
         return [n for n, r in self.asked if "too long" in r.broke or r.status == 413]
 
+    def _left_out(self) -> Iterator[Finding]:
+        kinds = {kind: number for number, r in self.asked[::-1] for kind in r.left_out}
+        if kinds:
+            yield Finding(
+                "left out",
+                min(kinds.values()),
+                f"It offers tools that our server hasn't, so the model never saw them: "
+                f"{', '.join(sorted(kinds))}.",
+            )
+
     def _refused(self) -> Iterator[Finding]:
         kinds: dict[str, list[int]] = {}
         for number, record in self.asked:
             if 400 <= record.status < 500:
-                rule = re.sub(r"\d+", "N", record.broke)
+                rule = re.sub(r"\b(?:toolu|call)_\w+|\d+", "N", record.broke)
                 kinds.setdefault(rule, []).append(number)
         for numbers in kinds.values():
             words = self.run.records[numbers[0] - 1].broke[:200]
             text = f"{_requests(numbers)} refused: {words}"
             if _LACKING in words:
                 continue
-            if _UNPROVED in words and "bound" in words:
+            if _is_unproved(words):
                 text += ". Nobody has seen whether the API itself refuses that."
                 yield Finding("unproved rule", numbers[0], text)
             elif _UNKNOWN in words:
@@ -352,15 +378,15 @@ class Reading:
                 yield Finding("refused", numbers[0], text)
 
     def _compacted_badly(self) -> Iterator[Finding]:
-        for each in self.compactions:
-            at = f"request {each.request}"
-            if not each.helped:
-                yield Finding(
-                    "grew",
-                    each.request,
-                    f"The prompt grew by compacting: {each.before:,} tokens and "
-                    f"{each.new:,} new ones before, {each.after:,} in {at}.",
-                )
+        grew = [each for each in self.compactions if not each.helped]
+        for each in grew[:1]:
+            yield Finding(
+                "grew",
+                each.request,
+                f"{len(grew)} of {len(self.compactions)} compactions made the prompt "
+                f"larger, the first from {each.before:,} tokens and {each.new:,} new ones "
+                f"to {each.after:,} in request {each.request}.",
+            )
         shallow = [each.request for each in self.compactions if each.is_shallow]
         if shallow:
             yield Finding(
@@ -381,7 +407,9 @@ class Reading:
             number
             for number, record in self.main
             if self.compactions
-            and number >= self.compactions[0].request
+            and self.compactions[0].request
+            <= number
+            < (self._new_session or number + 1)
             and not self._has_rule(record)
         ]
         if ruleless:
@@ -442,15 +470,23 @@ class Reading:
                 "The summariser was shown nothing of the results that went, the first time "
                 f"in request {blind[0].summaries[-1]}.",
             )
-        order = [number for number, _ in self.main]
-        places = [order.index(each.request) for each in made if each.request in order]
+        seen = {each.request for each in made}
+        places = [
+            place
+            for place, ((old, before), (new, after)) in enumerate(
+                pairwise(self.main), 1
+            )
+            if (new in seen or after.prompt < before.prompt)
+            and any(old < number < new for number, _ in self.summaries)
+        ]
         soon = [b for a, b in pairwise(places) if b - a <= _SOON]
         if len(soon) > 2 and 5 * len(soon) > 4 * len(places):
+            first = self.main[soon[0]][0]
             yield Finding(
                 "compacts at once",
-                order[soon[0]],
+                first,
                 f"{len(soon)} of {len(places)} compactions came within {_SOON} prompts of "
-                f"the one before, the first in request {order[soon[0]]}.",
+                f"the one before, the first in request {first}.",
             )
         again = [
             later
@@ -540,7 +576,7 @@ class Reading:
                     "Files were changed that nobody asked to change: "
                     + ", ".join(step.result.edited[:3]),
                 )
-        if len(self.run.steps) > 1 and (new := self._new_session()):
+        if new := self._new_session:
             yield Finding(
                 "new session",
                 new,
@@ -548,9 +584,12 @@ class Reading:
                 "of the first.",
             )
 
+    @cached_property
     def _new_session(self) -> int:
-        """Return the second command's first request, if it knows nothing of the
-        first."""
+        """The number of the second command's first request, if it knows nothing of the
+        first, else 0."""
+        if len(self.run.steps) < 2:
+            return 0
         began = self.run.steps[1].first
         later = [(n, r) for n, r in self.main if n >= began]
         earlier = [r for n, r in self.main if n < began]
@@ -662,6 +701,10 @@ def _usage(record: Record) -> Mapping[str, int]:
         "cache_creation_input_tokens": record.cache_written,
         "output_tokens": record.output,
     }
+
+
+def _is_unproved(words: str) -> bool:
+    return _UNPROVED in words and "bound" in words
 
 
 def _share_read(records: Sequence[Record]) -> float:

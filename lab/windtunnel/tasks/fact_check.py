@@ -12,6 +12,8 @@ from typing import NamedTuple
 from offline_api.model.reading import LOST
 from offline_api.model.sources import parsed
 
+MOST = 4_000_000
+"""Characters that are read of a file. An agent may leave a file of any size."""
 _SECTION = re.compile(r"^## (\S.*\.py)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
 _STATEMENT = re.compile(r"^(?:Purpose: |- (?:`([^`]+)`: )?)(.+)$", re.MULTILINE)
 """A name, or nothing for the file as a whole, and what the report says about it."""
@@ -60,8 +62,11 @@ class _Source(NamedTuple):
 def _read(file: Path) -> _Source | None:
     """Return what a file says about itself, None if there is none that this Python can
     parse."""
-    text = file.read_text("utf-8-sig", "replace") if file.is_file() else ""
-    module = parsed(text) if file.is_file() else None
+    if not file.is_file():
+        return None
+    with file.open(encoding="utf-8-sig", errors="replace") as stream:
+        text = stream.read(MOST)
+    module = parsed(text)
     if module is None:
         return None
     names = [(name, _plain(what)) for name, what in module.defined]

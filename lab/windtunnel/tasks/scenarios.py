@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agentlib.messages import Message, of_type, result_text
-from windtunnel.tasks.fact_check import check_report
+from windtunnel.tasks.fact_check import MOST, check_report
 
 DATA = Path(__file__).parent / "data"
 """Small projects of our own, a folder each."""
@@ -153,8 +153,11 @@ def report_checks(
 
 
 def text_of(file: Path) -> str:
-    """Return the text of a file, "" if there is none."""
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
+    """Return the text of a file, "" if there is none, and no more than `MOST` of it."""
+    if not file.is_file():
+        return ""
+    with file.open(encoding="utf-8", errors="replace") as stream:
+        return stream.read(MOST)
 
 
 def last_words(history: Sequence[Message]) -> str:

@@ -7,6 +7,7 @@ FAULTS is none, one, or several with a + between them.
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -35,8 +36,10 @@ def ask(messages: list, most: int = 1_500) -> dict:
     """Send a request and return the answer."""
     body = {"model": "claude-haiku-5-5", "max_tokens": most, "messages": messages}
     body["tools"] = [BASH]
-    if "newer" in FAULTS:
+    if "searches" in FAULTS:
         body["tools"].append({"type": "web_search_20250305", "name": "web_search"})
+    if "newer" in FAULTS:
+        body["mcp_servers"] = [{"type": "url", "url": "http://localhost", "name": "x"}]
     headers = {"x-api-key": "any", "anthropic-version": "2023-06-01"}
     request = urllib.request.Request(
         f"{ADDRESS}/v1/messages", json.dumps(body).encode(), headers
@@ -82,7 +85,9 @@ def work() -> None:
     compacted = False
     messages.append({"role": "user", "content": PROMPT})
     while "stops" not in FAULTS or len(messages) < 9:
-        if len(json.dumps(messages)) / 3 > 0.6 * WINDOW and "never" not in FAULTS:
+        is_full = len(json.dumps(messages)) / 3 > 0.6 * WINDOW
+        is_full = is_full or ("eager" in FAULTS and len(messages) > 4)
+        if is_full and "never" not in FAULTS:
             messages, compacted = compact(messages, PROMPT), True
         answer = ask(messages)
         if "twice" in FAULTS:
@@ -121,5 +126,22 @@ elif "leaves" in FAULTS:
 elif "nosy" in FAULTS:
     Path(os.environ["PLACE"]).write_text("I was here")
     work()
+elif "calls" in FAULTS:
+    with socket.socket(socket.AF_UNIX) as caller:
+        caller.connect(os.environ["PLACE"])
+    work()
+elif "emoji" in FAULTS:
+    print("\ud83d".encode("utf-8", "surrogatepass"))
+    try:
+        ask([{"role": "user", "content": "\ud83d"}])
+    finally:
+        sys.stdout.buffer.write(b"\xed\xa0\xbd\n")
+elif "latin" in FAULTS:
+    work()
+    Path("REPORT.md").write_bytes("# Für Ada\n".encode("latin-1"))
+elif "sparse" in FAULTS:
+    with Path("REPORT.md").open("wb") as file:
+        file.truncate(3_000_000_000)
+    ask([{"role": "user", "content": PROMPT}])
 else:
     work()
