@@ -149,7 +149,7 @@ PROMISES = {
         session_report/test_session_report::keys_are_masked_with_and_without_texts
         session_report/test_session_report::without_texts_no_word_of_a_session_comes_out
         test_keys::what_leaves_the_history_has_no_key_in_it""",
-    "`agentlib-keep` writes no file": """
+    "`agentlib-keep hook` writes no file": """
         session_report/test_keep::it_writes_no_file_and_sends_nothing
         session_report/test_keep::it_always_has_fewer_than_9_000_units_and_can_be_sent
         session_report/test_keep::keys_are_masked

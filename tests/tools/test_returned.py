@@ -129,6 +129,18 @@ check("01.2", rings)"""
     assert results["fay", "01.4"] not in ("passed", NOT_TRIED)
 
 
+def test_a_layer_that_the_course_wrote_is_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place = tmp_path / "submitted"
+    (place / "eve").mkdir(parents=True)
+    solved = LESSON.parent.parent / "docs/my_agent.py"
+    (place / "eve/my_agent.py").write_bytes(solved.read_bytes())
+    results = table(place, 60, monkeypatch)
+    assert results["eve", "02.2"] == "passed"
+    assert ("eve", "02.1") not in results
+
+
 def test_a_text_from_a_student_is_no_formula_and_moves_no_cursor():
     assert returned.one_line("=HYPERLINK(1)\x1b[2J\nx") == "'=HYPERLINK(1) [2J x"
 
