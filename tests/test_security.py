@@ -123,7 +123,7 @@ PROMISES = {
         agentlib/test_main::a_session_is_resumed_by_one_process_at_a_time
         agentlib/test_session_lock::a_session_that_another_process_holds_is_read_and_not_run
         agentlib/test_session_lock::a_session_that_grew_since_it_was_loaded_is_not_run""",
-    "A text or a count that no later request": """
+    "Some texts and counts would be refused": """
         agentlib/test_loop::half_a_surrogate_pair_in_a_prompt_costs_no_session
         agentlib/test_loop::a_count_of_tokens_that_cannot_be_one_costs_no_session
         agentlib/test_requests::any_reply_at_all_can_be_sent_back_and_is_left_alone_after_that""",
