@@ -57,6 +57,7 @@ def _focus(answer: Answer) -> None:
         {"role": "assistant", "content": "It is compacted."},
         *conversation(request="Go on."),
     ]
+    nothing: list[Message] = []
     cases = {
         "one call with a focus": ("auth.py", conversation([focus])),
         "no call of compact": (None, conversation(400)),
@@ -77,7 +78,7 @@ def _focus(answer: Answer) -> None:
             conversation([focus, focus]),
         ),
         "the model's newest message is a plain text": (None, plain),
-        "there is no message yet": (None, []),
+        "there is no message yet": (None, nothing),
     }
     answer.agree(cases)
 
