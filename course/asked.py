@@ -44,7 +44,7 @@ ASKED: Mapping[str, Mapping[str, tuple[Choice, ...]]] = {
     "06.head": {"rule_kept": TRUTH, "facts": OR_SAME},
     "06.stale": {"report": TRUTH},
     "06.update": {"facts": OR_SAME, "files": OR_SAME},
-    "06.twenty": {"rule_kept": NUMBER, "worst": ("head", "hand-off", "update")},
+    "06.twenty": {"rule_kept": MORE, "worst": ("head", "hand-off", "update")},
     "06.writer": {"own": WAY, "other": WAY},
     "07.call": {"crashes": TRUTH, "files_described": NUMBER},
     "07.careful": {"finishes": TRUTH, "asks": ("once", "every turn")},

@@ -269,7 +269,7 @@ def moment_row(from_report: int | None, seed: int) -> dict[str, Any]:
     """Compact once by hand, so many turns after the one that writes the report.
 
     None: run lesson 03's layer, and note its last compaction before the report. Seed 0
-    is the review. Return nothing if the task has no such turn.
+    is the review. Return nothing if the task has no such turn or compaction.
     """
     task, window = (generated(seed), SMALL_WINDOW) if seed else (REVIEW, WINDOW)
     auto = replace(EVIDENCE, manual=False).scaled(window)
@@ -277,6 +277,8 @@ def moment_row(from_report: int | None, seed: int) -> dict[str, Any]:
     written = report_turn(run)
     if from_report is None:
         turn = max((n - 1 for n in asked_at(run.session) if n <= written), default=0)
+        if not turn:
+            return {}
     else:
         turn = written + from_report
         if not 2 <= turn <= run.turns or (seed and from_report < -14):

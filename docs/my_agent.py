@@ -78,9 +78,11 @@ def focus_of(messages):
 # -- 04.4 Is a piece of work finished? (yours)
 def finished(messages):
     newest = last_assistant(messages)
-    calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
+    if newest < 0:
+        return None
+    calls = of_type(messages[newest], "tool_use")
     ids = [call["id"] for call in calls if call["name"] == "write_file"]
-    for result in of_type(messages[-1], "tool_result"):
+    for result in of_type(messages[newest + 1], "tool_result"):
         if result["tool_use_id"] in ids and not result.get("is_error"):
             return "rules, decisions and facts"
     return None

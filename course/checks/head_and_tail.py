@@ -41,7 +41,7 @@ _COMMAND = re.compile(
     r"(?:^|[.!?:;,\n]\s*|\b(?:please|then|and|now|but|you must|you should)\s+)"
     r"(?:(?:please|now|then)\s+)*"
     r"(?:answer|begin|carry on|carry out|complete|continue|do(?!n't| not)|execute|finish"
-    r"|follow|go on|handle|obey|proceed|start|work on)\b"
+    r"|follow|go on|handle|obey|proceed|reply|respond|start|work on)\b"
     r"|(?:not|n't|never|without)\s+(?:any\s+)?(?:us|call)\w*\s+(?:\w+\s+)?tool"
     r"|(?:not|n't|never)\s+(?:for |as |a |just |only |mere )*reference"
 )
@@ -50,6 +50,26 @@ says of itself that it isn't for reference.
 
 "Do not answer what it asks" is no such command, and passes.
 """
+_WORK = re.compile(
+    r"\b(?:orders|dut(?:y|ies)|to-dos?|your (?:tasks?|work|job)|wants?|must"
+    r"|ha(?:s|ve) to|carr(?:y|ies) out|obeys?|executes?)\b"
+)
+"""Words for work to be done. A clause that denies it may have them."""
+_CLAUSE = re.compile(r"[.!?:;\n]|\bbut\b|, and\b")
+_DENIES = re.compile(r"\b(?:no|not|never|nothing|none|nor|without)\b|n't\b")
+
+
+def asks_for(note: str) -> list[str]:
+    """Return the words with which a note asks for something.
+
+    This compares words. An order in any others passes.
+    """
+    lowered = note.lower()
+    found = [each for each in ORDERS if each in lowered]
+    found += [each.strip(" .!?:;,\n") for each in _COMMAND.findall(lowered)]
+    claims = [each for each in _CLAUSE.split(lowered) if not _DENIES.search(each)]
+    found += [word for each in claims for word in _WORK.findall(each)]
+    return list(dict.fromkeys(found))
 
 
 Keep = Callable[[list[Message], Message], list[Message]]
@@ -128,7 +148,7 @@ def _hand_off(answer: Answer) -> None:
     """Each block is {'type': 'text', 'text': ...}. The first begins with
     f"{SUMMARY_HEADER}{archive}]", then come note, summary and SUMMARY_END.
 
-    What should the next model do with the text? Say it in the note.
+    What is the text for the next model? Say that in the note, and ask for nothing.
 
     If `words` is None, there is one block.
     """
@@ -165,12 +185,10 @@ def _hand_off(answer: Answer) -> None:
     )
     note = before.partition("]")[2].strip()
     require(note, "there is no note between SUMMARY_HEADER and the summary.")
-    lowered = note.lower()
-    orders = [each for each in ORDERS if each in lowered]
-    orders += [each.strip(" .!?:;,\n") for each in _COMMAND.findall(lowered)]
-    wrong = "which says the opposite, orders something, or takes the tools away"
+    asked = asks_for(note)
+    wrong = "which says the opposite, asks for something, or takes the tools away"
     wrong += "; say only what the text is"
-    require(not orders, f"the note has {str(orders)[1:-1]}, {wrong}.")
+    require(not asked, f"the note has {str(asked)[1:-1]}, {wrong}.")
     require(
         after.strip() == SUMMARY_END,
         "behind the summary only SUMMARY_END should stand in the first text.",

@@ -57,6 +57,7 @@ def _focus(answer: Answer) -> None:
         {"role": "assistant", "content": "It is compacted."},
         *conversation(request="Go on."),
     ]
+    nothing: list[Message] = []
     cases = {
         "one call with a focus": ("auth.py", conversation([focus])),
         "no call of compact": (None, conversation(400)),
@@ -77,6 +78,7 @@ def _focus(answer: Answer) -> None:
             conversation([focus, focus]),
         ),
         "the model's newest message is a plain text": (None, plain),
+        "there is no message yet": (None, nothing),
     }
     answer.agree(cases)
 
@@ -178,8 +180,8 @@ def _siblings(answer: Answer) -> None:
 
 @exercise("04.3", finished="rules, decisions and facts")
 def _kept(answer: Answer) -> str:
-    """Vague words match nothing. Use the word that stands before the thing: FACT,
-    DECISION.
+    """Vague words match nothing. Look under "Key decisions" in the picture of the two
+    summaries: with which words do the lines begin?
 
     Several topics may stand in one focus, as in 'tests and errors'.
     """
@@ -194,15 +196,24 @@ def _kept(answer: Answer) -> str:
     if stems(focus) & stems("note file"):
         reason = "Your words also match the [file] lines, and those fill the room."
     require(kept["facts"] == 4 and kept["rule"], f"{held}. {reason}")
-    return f"{held}, and the names of {kept['names']} functions and classes."
+    return f"{held}, and the names of {kept['names']} functions and classes.{_unnamed(focus)}"
+
+
+def _unnamed(focus: str) -> str:
+    """Say why the rule came in if the focus doesn't name it."""
+    if stems(focus) & stems(f"rule constraint {REVIEW.rule}"):
+        return ""
+    return ' You didn\'t name the rule: this model finds it by "decision", too.'
 
 
 def report_written(messages: list[Message]) -> str | None:
     """Return a focus if the newest turn has written a file, else None."""
     newest = last_assistant(messages)
-    calls = of_type(messages[newest], "tool_use") if newest >= 0 else []
+    if newest < 0:
+        return None
+    calls = of_type(messages[newest], "tool_use")
     ids = [call["id"] for call in calls if call["name"] == "write_file"]
-    for result in of_type(messages[-1], "tool_result"):
+    for result in of_type(messages[newest + 1], "tool_result"):
         if result["tool_use_id"] in ids and not result.get("is_error"):
             return "rules, decisions and facts"
     return None
@@ -214,7 +225,7 @@ def report_written(messages: list[Message]) -> str | None:
 def _finished(answer: Answer) -> None:
     """Begin as in 04.1, and look for calls of write_file.
 
-    Its result is in the last message: of_type(messages[-1], 'tool_result').
+    Its result is in the message behind: of_type(messages[newest + 1], 'tool_result').
 
     A failed call has result.get('is_error'). Compare result['tool_use_id'] with
     call['id'].
@@ -240,6 +251,7 @@ def _finished(answer: Answer) -> None:
     fine[-1]["content"][0]["is_error"] = False
     odd = turn(write)
     odd[-1]["content"][0]["content"] = "Wrote 9 bytes to errors.py"
+    spoken = [*turn(write), *conversation(request="Go on.")]
     open_call = turn(write, read)
     del open_call[-1]["content"][0]
     turned[-1]["content"][0]["is_error"] = True
@@ -269,6 +281,8 @@ def _finished(answer: Answer) -> None:
         ("if the file that was written is called errors.py", odd, True),
         ("if the write has no result yet", open_call, False),
         ("if the model has said nothing yet", conversation(), False),
+        ("if the person has spoken behind the results", spoken, True),
+        ("if there is no message yet", [], False),
     ):
         focus = answer.call(messages)
         wanted = "a focus" if right else "None"

@@ -29,6 +29,17 @@ def _with_half_a_character(text: str) -> bytes:
     return text.encode("utf-8").replace(MARK.encode("utf-8"), half)
 
 
+def _encoding(read: Sequence[Message], right: Sequence[Message]) -> str:
+    """Name the encoding in which UTF-8 was mistaken for these messages, "" if in
+    none."""
+    written = json.dumps(right, ensure_ascii=False).encode("utf-8")
+    for name in ("latin-1", "cp1252"):
+        mistaken = written.decode(name, errors="replace")
+        if read != right and read == json.loads(mistaken):
+            return name
+    return ""
+
+
 def plain_append(message: Message, path: Path) -> None:
     """Add a message to a file as one line of JSON."""
     with path.open("a", encoding="utf-8") as file:
@@ -91,7 +102,7 @@ def plain_load(path: Path) -> list[Message]:
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             messages.append(json.loads(line))
-        except json.JSONDecodeError:
+        except ValueError:
             continue
     return messages
 
@@ -103,7 +114,7 @@ def _load(answer: Answer) -> None:
     Half a character is no UTF-8, so read_text raises. With errors="replace" it puts a
     mark in its place, and the torn line is torn all the same.
 
-    json.loads raises json.JSONDecodeError on a torn line; then go on with the next.
+    json.loads raises ValueError on a torn line; then go on with the next.
     """
     messages = conversation("# 1 " * 74 + "if {", 90)
     whole = [json.dumps(message) for message in messages]
@@ -147,9 +158,13 @@ def _load(answer: Answer) -> None:
                 raise Wrong(f'{lost}; read with errors="replace".') from None
             read = Answer(lines).typed(list, "return a list of messages")
             wanted = f"from {case}, {many(len(right), 'message')} should come back"
+            misread = f"{case} was read as {_encoding(read, right)}"
             require(
-                read == right, f"{wanted}, as they were; yours returned {len(read)}."
+                not _encoding(read, right), f'{misread}; read with encoding="utf-8".'
             )
+            same = f"{wanted}; yours returned {len(read)}"
+            changed = ", and not as written" * (len(read) == len(right))
+            require(read == right, f"{same}{changed}.")
             untouched = path.read_bytes() == written
             require(untouched, f"from {case}, it wrote to the file; only read it.")
 
@@ -167,24 +182,16 @@ def _interrupted(answer: Answer) -> None:
     """A block has type, tool_use_id, content, is_error. One for each id of
     unanswered(messages)."""
     for done in (conversation(300), conversation()):
-        none = Answer(answer.call(done)).typed(
-            list, "give a list of blocks, not a message"
-        )
+        none = _listed(answer.call(done))
         require(none == [], "if every call has its result, the list should be empty.")
     one = conversation(300, 300)
     three = conversation(300, [300, 90, 300])
     first = {"role": "user", "content": three[-1]["content"][:1]}
     for messages in (one[:-1], three[:-1], [*three[:-1], first]):
         results = answer.call(messages)
-        listed = Answer(results).typed(list, "give a list of blocks, not a message")
-        held = any(
-            "content" in each and "role" in each and "type" not in each
-            for each in listed
-        )
-        require(not held, "give the blocks alone, not a message that holds them.")
-        for block in listed:
+        for block in _listed(results):
             require_block(block)
-        given = [block.get("tool_use_id") for block in listed]
+        given = [block.get("tool_use_id") for block in results]
         right = unanswered(messages)
         names = ", ".join(map(str, given))
         wanted = f"{', '.join(right)} should get a result; yours answers"
@@ -201,6 +208,16 @@ def _interrupted(answer: Answer) -> None:
         )
 
 
+def _listed(results: Any) -> list[Any]:
+    """Return the blocks, if they are a list and in no message."""
+    listed = Answer(results).typed(list, "give a list of blocks, not a message")
+    held = any(
+        "content" in each and "role" in each and "type" not in each for each in listed
+    )
+    require(not held, "give the blocks alone, not a message that holds them.")
+    return listed
+
+
 @exercise("05.4", "at turn 13 it is in view, at the next it is not.")
 def _turn(answer: Answer) -> None:
     """panel.search.value = 'glibc that' and panel.kind.value = 'tool_result' leave one
@@ -208,6 +225,9 @@ def _turn(answer: Answer) -> None:
 
     The column state says in view, cleared or summarised for the turn of the slider.
     """
+    value = answer.value
+    if isinstance(value, float) and value.is_integer():
+        answer = Answer(int(value))
     answer.hit(
         13,  # the last turn whose request has the file with the glibc line whole
         how="search for 'glibc that', and move the slider",

@@ -2,9 +2,12 @@
 
 from functools import partial
 
+import pytest
+
 from agentlib.auto_compact import summary_message
 from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, last_assistant, of_type
+from course import check
 from course.checks.manual_compact import keep_newest, report_written
 from tests.course.rooms.solved import REFUSED, Lesson
 from tests.model_bodies import user
@@ -315,8 +318,26 @@ def without_header(messages, summarize):
     return [user(text), *messages[last_assistant(messages) :]]
 
 
+def unguarded(messages):
+    calls = of_type(messages[last_assistant(messages)], "tool_use")
+    focuses = [c["input"].get("focus") for c in calls if c["name"] == "compact"]
+    named = any(call["name"] == "compact" for call in calls)
+    return "; ".join(filter(None, focuses)) if named else None
+
+
+def unguarded_write(messages):
+    at = last_assistant(messages)
+    ids = {
+        c["id"] for c in of_type(messages[at], "tool_use") if c["name"] == "write_file"
+    }
+    results = of_type(messages[at + 1], "tool_result")
+    fine = [r for r in results if r["tool_use_id"] in ids and not r.get("is_error")]
+    return "rules" if fine else None
+
+
 WRONG = {
     "04.1": [
+        (unguarded, "IndexError"),
         (any_focus, "an older call"),
         (newest_focus, "three calls"),
         (last_call_only, "the call stands before another"),
@@ -369,6 +390,8 @@ WRONG = {
     ],
     "04.4": [
         (any_write, "if the file was written a turn before"),
+        (unguarded_write, "IndexError"),
+        (only(lambda calls: calls), "the person has spoken behind the results"),
         (newest_write, "if the newest write failed"),
         (lambda messages: "rules", "if the newest turn has read a file"),
         (partial(written, good=any), "and the read beside it did not"),
@@ -390,7 +413,7 @@ WRONG = {
 RIGHT = {
     "04.1": [as_a_loop],
     "04.2": [as_two_lists, named_otherwise],
-    "04.3": ["DECISION FACT rule"],
+    "04.3": ["DECISION FACT rule", "decisions"],
     "04.4": [report_written],
 }
 
@@ -398,3 +421,9 @@ RIGHT = {
 class TestManualCompact(Lesson):
     wrong = WRONG
     right = RIGHT
+
+
+@pytest.mark.answers
+def test_a_focus_that_names_no_rule_is_told_why_the_rule_came_in():
+    assert "You didn't name the rule" in check("04.3", "decisions").says
+    assert "You didn't name" not in check("04.3", "rules and facts").says

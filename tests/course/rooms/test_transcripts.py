@@ -98,6 +98,11 @@ def one_message(messages):
     return [{"role": "user", "content": results}] if results else []
 
 
+def always_a_message(messages):
+    results = answers(unanswered(messages), is_error=True)
+    return [{"role": "user", "content": results}]
+
+
 def parsed(path):
     found = []
     for line in path.read_bytes().split(b"\n"):
@@ -128,6 +133,17 @@ def of_bytes_of_text(path):
         with contextlib.suppress(json.JSONDecodeError):
             found.append(json.loads(line))
     return found
+
+
+def read_as(encoding):
+    def load(path):
+        found = []
+        for line in path.read_text(encoding, errors="replace").split("\n"):
+            with contextlib.suppress(ValueError):
+                found.append(json.loads(line))
+        return found
+
+    return load
 
 
 def yielding(path):
@@ -234,6 +250,9 @@ WRONG = {
         (strictly, "is torn inside a character makes reading raise"),
         (or_else_nothing, "torn inside a character, 1 message should come back"),
         (of_bytes_of_text, "is torn inside a character makes reading raise"),
+        (read_as("latin-1"), "was read as latin-1"),
+        (read_as("cp1252"), "was read as cp1252"),
+        (lambda path: parsed(path)[::-1], "yours returned 5, and not as written"),
     ],
     "05.3": [
         (lambda messages: answers(unanswered(messages)), "is_error"),
@@ -261,6 +280,7 @@ WRONG = {
             "without quotes",
         ),
         (one_message, "not a message that holds them"),
+        (always_a_message, "not a message that holds them"),
         (of_the_last, "should get a result; yours answers none"),
         (
             lambda m: answers(unanswered(m), is_error=True, name="bash"),
@@ -277,6 +297,7 @@ WRONG = {
         (14, "go back"),
         (0, "go on"),
         (25, "go back"),
+        (22.0, "at turn 22 the file"),
         ("13", "is no whole number"),
         (None, "is no whole number"),
     ],
