@@ -190,7 +190,7 @@ def _score(answer: Answer) -> str:
     return f"{says}."
 
 
-def _number(answer: Answer, piece: Piece) -> float:
+def _number(answer: Answer, piece: Piece) -> Any:
     """Return the learner's score of a piece, which has to be a number."""
     score = answer.call(piece)
     verdict = f"for the piece {piece} it returned {score!r:.60}"
