@@ -12,7 +12,7 @@ from itertools import accumulate, count
 from typing import Any
 
 import numpy
-from ipywidgets import FloatSlider
+from ipywidgets import SelectionSlider
 from pandas import DataFrame
 
 from agentlib import presets
@@ -276,8 +276,8 @@ def repeats_save(one: DataFrame, other: DataFrame) -> str:
 
 
 def ratio_panel(tables: Mapping[str, DataFrame]) -> Panel:
-    """Show all policies at any ratio of writing to reading, by halves, because most
-    models have 12.5. The first is what they are shares of.
+    """Show all policies at any ratio of writing to reading, 12.5 among them, because most
+    models have it. The first is what they are shares of.
 
     The last two are yours.
     """
@@ -306,8 +306,8 @@ def ratio_panel(tables: Mapping[str, DataFrame]) -> Panel:
     meaning = "how many times as much writing to the cache costs as reading"
     like = slider("ratio", 25, (RATIOS[0], RATIOS[-1], 1), meaning)
     looks = {name: getattr(like, name) for name in ("tooltip", "style", "layout")}
-    halves: Any = {"min": like.min, "max": like.max, "step": 0.5, "readout_format": "g"}
-    control = FloatSlider(value=25, description="ratio", **halves, **looks)
+    places = sorted([*RATIOS, 12.5])
+    control = SelectionSlider(options=places, value=25, description="ratio", **looks)
     return Panel({"ratio": control}, draw)
 
 
