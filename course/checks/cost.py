@@ -109,11 +109,7 @@ def _compacting(answer: Answer) -> None:
     haiku = (0.1, 1.25, 5.0)
     cases = {
         "a tenth is left, at the prices of Opus 5.5": (14.88888888888889, 0.1, *opus),
-        "half is left, and without the summary it would have been read": (
-            126.0,
-            0.5,
-            *opus,
-        ),
+        "half is left": (126.0, 0.5, *opus),
         "nothing is left, so only the summary's request is to be paid": (
             1.0,
             0.0,

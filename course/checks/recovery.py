@@ -19,6 +19,7 @@ from course.checking import (
     exercise,
     read,
     require,
+    same_value,
     text_of,
 )
 from offline_api import client
@@ -69,9 +70,17 @@ def _harmless(
     replies[f"the reply has {most} tokens, as many as the messages"] = _long(most)
     for error in (RuntimeError("overloaded"), ConnectionError("no network")):
         replies[f"ask raises {error!r}"] = error
+    replies["ask raises anthropic.OverloadedError, as the API does"] = _overloaded()
     for case, reply in replies.items():
         outcome = reply if isinstance(reply, Exception) else good | reply
-        new, asked = _answered(answer, messages, outcome, good)
+        try:
+            new, asked = _answered(answer, messages, outcome, good)
+        except Exception as error:
+            caught = error is not outcome
+            require(
+                caught, f"if {case}, the error passes through; catch any Exception."
+            )
+            raise
         times = len(asked)
         require(times < 2, f"if {case}, it asked {times} times; {COSTS}.")
         require(new == messages, f"if {case}, the messages should stay as they were.")
@@ -109,6 +118,18 @@ def _harmless(
         require(
             False, "KeyboardInterrupt, which is Ctrl-C, should pass; catch Exception."
         )
+
+
+def _overloaded() -> Exception:
+    """Return the error that the API's client raises if the API is overloaded."""
+    import anthropic
+
+    api = client(faults=[Fault("529")]).with_options(max_retries=0).messages
+    try:
+        _ask(api, [], conversation())
+    except anthropic.APIError as error:
+        return error
+    raise AssertionError("the fault should raise")
 
 
 def _long(tokens: int) -> dict[str, Any]:
@@ -356,7 +377,11 @@ def _stand_in(answer: Answer) -> None:
         "nine lines are one too many for 8": (one_gone, [*lines, "i"], 8),
         "there is more room than lines": (lines, lines, 30),
     }
-    answer.agree(cases | drawn(both_ends, _some_lines))
+    for name, (right, *given) in (cases | drawn(both_ends, _some_lines)).items():
+        result = answer.call(*given)
+        asked = "with lines={} and most={}".format(*given)
+        verdict = f"{asked} the answer is {right}, not {result!r:.300}"
+        require(same_value(right, result), f"{name}: {verdict}.")
 
 
 def _some_lines(random: Random) -> tuple[list[str], int]:

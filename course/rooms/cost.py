@@ -12,6 +12,7 @@ from itertools import accumulate, count
 from typing import Any
 
 import numpy
+from ipywidgets import SelectionSlider
 from pandas import DataFrame
 
 from agentlib import presets
@@ -275,8 +276,8 @@ def repeats_save(one: DataFrame, other: DataFrame) -> str:
 
 
 def ratio_panel(tables: Mapping[str, DataFrame]) -> Panel:
-    """Show all policies at any ratio of writing to reading. The first is what they are
-    shares of.
+    """Show all policies at any ratio of writing to reading, 12.5 among them, because most
+    models have it. The first is what they are shares of.
 
     The last two are yours.
     """
@@ -291,21 +292,23 @@ def ratio_panel(tables: Mapping[str, DataFrame]) -> Panel:
     marks = {each if len(each) < 40 else "most models": n for n, each in names.items()}
 
     @lru_cache(maxsize=64)
-    def draw(ratio: int) -> tuple[bytes, str]:
+    def draw(ratio: float) -> tuple[bytes, str]:
         priced_so = {name: at_ratio(table, ratio) for name, table in tables.items()}
         dots = {
             name: spread(table, priced_so[first]) for name, table in priced_so.items()
         }
         order = sorted(dots, key=lambda name: dots[name]["dollars"][0])
-        title = f"Writing costs {ratio} times reading: “{order[0]}” is cheapest"
+        title = f"Writing costs {ratio:g} times reading: “{order[0]}” is cheapest"
         shown = [f"{name} {dots[name]['dollars'][0]:.0f} %" for name in order]
         chart = policies(dots, list(dots)[-2:], title=title, scale={**marks, "": ratio})
         return chart.png(), wrapped(f"{'; '.join(shown)}.")
 
     meaning = "how many times as much writing to the cache costs as reading"
-    return Panel(
-        {"ratio": slider("ratio", 25, (RATIOS[0], RATIOS[-1], 1), meaning)}, draw
-    )
+    like = slider("ratio", 25, (RATIOS[0], RATIOS[-1], 1), meaning)
+    looks = {name: getattr(like, name) for name in ("tooltip", "style", "layout")}
+    places = sorted([*RATIOS, 12.5])
+    control = SelectionSlider(options=places, value=25, description="ratio", **looks)
+    return Panel({"ratio": control}, draw)
 
 
 def beyond(dots: Mapping[str, Mapping[str, list[float]]]) -> str:

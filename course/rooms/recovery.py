@@ -89,7 +89,8 @@ def fate(function: Callable[..., list[Message]], kind: Kind | None) -> str:
     try:
         run = bare(SURVEY, layer(function, Summariser(kind)), START)
     except PartFailed as failed:
-        return f"crashes: {failed.__cause__!r:.40}"
+        why = str(failed.__cause__).partition(" - ")[0]
+        return f"crashes: {type(failed.__cause__).__name__}, {why:.30}"
     ends = f"{run.turns} turns, {run.checks['described'] or 0} of 8 files described, "
     ends += f"{run.checks['facts']} of 7 facts"
     return textwrap.shorten(run.refused, 34) or ends

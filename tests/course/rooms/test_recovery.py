@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import anthropic
 import pytest
 
 from agentlib.api.refusals import excess
@@ -190,7 +191,15 @@ WRONG = {
         ),
         (
             lambda m, ask: careful(m, ask, caught=ConnectionError),
-            "it raised RuntimeError",
+            "RuntimeError('overloaded'), the error passes through",
+        ),
+        (
+            lambda m, ask: careful(m, ask, caught=(RuntimeError, ValueError, OSError)),
+            "if ask raises anthropic.OverloadedError",
+        ),
+        (
+            lambda m, ask: careful(m, ask, caught=anthropic.APIError),
+            "catch any Exception",
         ),
         (
             lambda m, ask: careful(m, ask, whole=("end_turn",)),
@@ -292,9 +301,13 @@ WRONG = {
             lambda lines, room: [
                 s.replace("[1 lines", "[1 line") for s in ends(lines, room)
             ],
-            "not '[1 line left out]'",
+            "'[1 line left out]', 'd'",
         ),
         (one_at_least, "3 // 4 is 0"),
+        (
+            lambda lines, room: ends(lines, room)[:6],
+            "'h'], not ['a', 'b', 'c', 'd', 'e', 'f']",
+        ),
         (from_the_end, "no room at all"),
         (lambda lines, room: [*dict.fromkeys(ends(lines, room))], "twice stays twice"),
         (lambda lines, room: [s for s in ends(lines, room) if s], "empty lines count"),

@@ -3,7 +3,7 @@
 from functools import partial
 from itertools import pairwise
 
-from tests.course.rooms.solved import Lesson
+from tests.course.rooms.solved import EDITED, Lesson
 
 
 def silent_falls(
@@ -94,6 +94,10 @@ def by_kind(piece):
     ) / (piece["tokens"] + 30)
 
 
+def words_first(piece):
+    return 10_000 * (piece["what"] == "the model's words") - piece["tokens"]
+
+
 WRONG = {
     "09.1": [
         (lambda sizes, compacted: [], "has 60 tokens after 100"),
@@ -147,18 +151,23 @@ WRONG = {
     ],
     "09.3": [
         (lambda piece: -piece["age"], "it covers 41 %"),
-        (lambda piece: -piece["tokens"], "less than 70 %"),
-        (lambda piece: piece["tokens"], "less than 70 %"),
-        (lambda piece: piece["what"] == "the model's words", "less than 70 %"),
+        (lambda piece: -piece["tokens"], "less than 67 %"),
+        (lambda piece: piece["tokens"], "less than 67 %"),
+        (lambda piece: piece["what"] == "the model's words", "less than 67 %"),
         (lambda piece: piece["needed"], "it raised KeyError"),
         (lambda piece: {"calls": 1}[piece["what"]], "it raised KeyError"),
         (lambda piece: 1 / piece["tokens"], "it covers 61 %"),
         (lambda piece: None, "it returned nothing"),
+        (lambda piece: piece["what"], "which is no number"),
+        (lambda piece: (piece["age"], 1), "which is no number"),
+        (lambda piece: float("nan"), "it returned nan, which is no number"),
+        (lambda piece: piece.pop("age"), EDITED),
     ],
 }
 RIGHT = {
     "09.1": [
         lambda sizes, noted: tuple(silent_falls(sizes, noted)),
+        lambda sizes, noted: {*silent_falls(sizes, noted)},
         lambda sizes, noted: list(dict.fromkeys(silent_falls(sizes, noted))),
     ],
     "09.2": [
@@ -166,7 +175,7 @@ RIGHT = {
             a[i : i + 40] in b and a[i : i + 40] not in c for i in range(len(a) - 39)
         )
     ],
-    "09.3": [by_kind],
+    "09.3": [by_kind, words_first],
 }
 
 
