@@ -1,6 +1,7 @@
 """What each prediction of the lessons may say, so that `predict` can refuse at once."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
@@ -83,10 +84,14 @@ def settled(name: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[
 
     >>> settled("07.careful", {"asks": "Every turn", "finishes": "maybe"})
     ({'asks': 'every turn'}, ["finishes: 'maybe' is no answer; say True or False"])
+    >>> settled("07.carefull", {"finishes": True})[1]
+    ["'07.carefull' is no prediction; you may mean '07.careful'"]
     """
     asked = ASKED.get(name)
     if asked is None:
-        return dict(values), []
+        near = get_close_matches(name, ASKED, n=1, cutoff=0.8)
+        meant = [f"{name!r} is no prediction; you may mean {each!r}" for each in near]
+        return dict(values), meant
     good = dict[str, Any]()
     wrong = list[str]()
     for key, value in values.items():

@@ -78,6 +78,7 @@ def _view(answer: Answer) -> None:
     How many go? max(0, len(results) - stay), counted from the front. Collect {id: text}
     for them.
     """
+    six = conversation(*[200] * 6)
     unseen = conversation(200, 200, [200] * 5)
     bash = conversation(101, 100, 200)
     bash[1]["content"][0]["name"] = "bash"
@@ -88,6 +89,7 @@ def _view(answer: Answer) -> None:
     answered = [*conversation(900, 900), said, *follow_up]
     asked = [*conversation(200, 200), *follow_up]
     for case, messages, keep in (
+        ("with keep_recent=3 and six results", six, 3),
         ("with keep_recent=3 and five unseen results (toolu_3 to toolu_7)", unseen, 3),
         ("with keep_recent=0 and five unseen results (toolu_3 to toolu_7)", unseen, 0),
         ("with keep_recent=9 and seven results", unseen, 9),
@@ -113,8 +115,11 @@ def _view(answer: Answer) -> None:
         shared,
         "it copies messages that do not change; put the same objects into the view.",
     )
+    few = conversation(200)
+    own = answer.function(few, keep_recent=3)
+    same = "if nothing is cleared, it returns the list that it got; return a new one."
+    require(own is not few, same)
     case = "with keep_recent left out and six results"
-    six = conversation(*[200] * 6)
     same_view(case, six, micro_compact(six), answer.messages(six))
 
 
@@ -123,9 +128,16 @@ def same_view(
 ) -> None:
     """Raise `Wrong` with the first result that `view` treats unlike the right view."""
     expected = results(right)
-    given = results(view)
-    for name, text in results(before).items():
-        content = given.get(name)
+    blocks = [block for message in view for block in of_type(message, "tool_result")]
+    given = {block.get("tool_use_id"): block.get("content") for block in blocks}
+    whole = results(before)
+    count = sum(given.get(name) != text for name, text in whole.items())
+    wanted = sum(expected[name] != text for name, text in whole.items())
+    other = f" It clears {count} of {len(whole)}, not {wanted}."
+    for name, text in whole.items():
+        lost = 'no block has its tool_use_id; change nothing but its "content"'
+        require(name in given, f"{case}, result {name} is lost: {lost}.")
+        content = given[name]
         done = "left it whole" if content == text else f"reads {shown(content)}"
         should = (
             "be left whole"
@@ -134,7 +146,8 @@ def same_view(
         )
         require(
             content == expected[name],
-            f"{case}, result {name} should {should}; yours {done}.",
+            f"{case}, result {name} should {should}; yours {done}."
+            + other * (count != wanted),
         )
     require(
         view == right, f"{case}, something besides the text of results has changed."
@@ -149,6 +162,7 @@ def _settings(answer: Answer) -> str:
     Leave keep_recent at 3 and move min_chars up in steps of 1,000.
     """
     numbers = answer.numbers("keep_recent", "min_chars")
+    require(len(numbers) == 2, 'give both, "keep_recent" and "min_chars".')
     start = Settings(auto=False, manual=False).scaled(32_000)
     run = play(RENAME, replace(start, **numbers))
     cost = (

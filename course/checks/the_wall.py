@@ -260,6 +260,12 @@ def _tool(answer: Answer) -> None:
         f"the outline has {len(lines)} lines; only five define something.",
     )
     require(lines == wanted, "the outline's lines should be in the order of the file.")
+    tabs = "class Parcel:\n\tdef weigh(self): ...\n"
+    indented = Answer(function).call(tabs)
+    require(
+        indented == definitions(tabs),
+        f"a tab is an indent, too; of {tabs!r} the outline is {indented!r:.60}.",
+    )
     for nothing in ("import os\n", ""):
         empty = Answer(function).call(nothing)
         require(

@@ -50,7 +50,7 @@ def estimation_panel(rings: Callable[[int, int], float] = rings_at) -> Panel:
             "reserve", start.output_reserve, (0, 64_000, 1_000), f"tokens {answer}"
         ),
         "buffer": slider("buffer", start.buffer, (0, 40_000, 1_000), f"tokens {turn}"),
-        "off": slider("off by %", 0, (-80, 100, 5), off),
+        "off": slider("off by %", 0, (-80, 100, 1), off),
     }
     return Panel(sliders, draw)
 

@@ -26,7 +26,8 @@ from course.panels.break_even import break_even_panel as break_even_panel
 from course.panels.panel import Panel, knobs
 from session_report.amounts import many
 from windtunnel.parts import layer_of, results
-from windtunnel.runner import MAX_TURNS, Run, play
+from windtunnel.runner import MAX_TURNS as MAX_TURNS
+from windtunnel.runner import Run, play
 from windtunnel.tasks.generated import CLEARING as CLEARING
 from windtunnel.tasks.scenarios import Scenario
 

@@ -101,6 +101,22 @@ def every_text(messages, keep_recent=3, min_chars=100):
         block["text"] = block["text"][:min_chars]
 
 
+def whole_message(messages, keep_recent=3, min_chars=100):
+    for message in [m for m in messages if of_type(m, "tool_result")][:-keep_recent]:
+        message["content"] = "[Previous: used read_file]"
+
+
+def without_id(messages, keep_recent=3, min_chars=100):
+    for message in [m for m in messages if of_type(m, "tool_result")][:-keep_recent]:
+        text = "[Previous: used read_file]"
+        message["content"] = [{"type": "tool_result", "content": text}]
+
+
+def same_list(messages, keep_recent, min_chars=100):
+    view = clear(messages, keep_recent=keep_recent, min_chars=min_chars)
+    return messages if view == messages else view
+
+
 def the_very_mistake(messages, keep_recent):
     """Slice by a number that may be 0."""
     unseen = messages[last_assistant(messages) + 1 :]
@@ -177,6 +193,8 @@ WRONG = {
         (by_messages, "with two results in one message"),
         (all_but, "with keep_recent=3 and only two results"),
         (by_quarters, "result toolu_1 should read"),
+        (whole_message, "result toolu_1 is lost"),
+        (without_id, "result toolu_1 is lost"),
         (every_text, "something besides the text of results has changed"),
         (
             lambda messages, **numbers: clear(messages, **numbers),
@@ -191,8 +209,13 @@ WRONG = {
         ),
         (
             lambda messages, keep_recent: messages,
-            "(toolu_3 to toolu_7), result toolu_1 should",
+            "six results, result toolu_1 should read",
         ),
+        (
+            lambda messages, keep_recent: messages,
+            "It clears 0 of 6, not 3.",
+        ),
+        (same_list, "it returns the list that it got"),
         (
             lambda m, keep_recent: clear(m, keep_recent=keep_recent + 5),
             "toolu_1 should read",
@@ -226,12 +249,13 @@ WRONG = {
         (three_keys, "something besides the text of results"),
     ],
     "02.3": [
-        ({"keep_recent": 3}, "should be under 400,000"),
-        ({"min_chars": 13_000}, "too long: 36535"),
+        ({"keep_recent": 3, "min_chars": 100}, "should be under 400,000"),
+        ({"keep_recent": 3, "min_chars": 13_000}, "too long: 36535"),
+        ({"min_chars": 3_000}, "give both"),
         ((3, 3_000), "give {"),
         ({"keep_recent": 40, "context_window": 10**6}, "and no other number"),
-        ({"keep_recent": "3"}, "keep_recent"),
-        ({"min_chars": -1}, "min_chars"),
+        ({"keep_recent": "3", "min_chars": 100}, "keep_recent"),
+        ({"keep_recent": 3, "min_chars": -1}, "min_chars"),
     ],
     "02.4": [
         (

@@ -153,6 +153,12 @@ def by_words(text):
     return "\n".join(found)
 
 
+def by_spaces(source):
+    starts = ("def ", "class ", "async def ")
+    lines = enumerate(source.splitlines(), 1)
+    return "\n".join(f"{n}: {x}" for n, x in lines if x.strip(" ").startswith(starts))
+
+
 def by_first_place(source):
     lines = source.splitlines()
     places = [(lines.index(line) + 1, line) for line in lines]
@@ -278,6 +284,7 @@ WRONG = {
             (DEFINITION, lambda source: outline(source).replace("     ", " ")),
             "with its indent",
         ),
+        ((DEFINITION, by_spaces), "a tab is an indent, too"),
         ((DEFINITION, shallow), "the line '5:         def round"),
         ((DEFINITION, by_first_place), "the line '10:         def round"),
         (
