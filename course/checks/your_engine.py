@@ -1,12 +1,15 @@
 """The exercises of lesson 11."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
+from itertools import product
 from random import Random
 from typing import Any, ClassVar
 
 from agentlib.messages import Block, Message
 from agentlib.pipeline import ContextEngine, Now, run_engine
+from agentlib.pipeline import compact as finished
 from agentlib.settings import Settings
 from agentlib.step import Step
 from course.checking import Answer, conversation, drawn, exercise, require, shown
@@ -42,19 +45,24 @@ def _engine(answer: Answer) -> str:
     smallest = f" The smallest such case has {size}." if "case" in fault else ""
     require(not fault, f"{fault.get('what')}.{smallest}")
     other = (
-        "asked the same again, it answers otherwise, so its verdict can't be repeated"
+        "asked the same again, it answers otherwise, so its verdict can't be repeated; "
+        "keep nothing between calls, and take out what is random, counts calls or looks "
+        "at a clock."
     )
-    varies = "take out what is random, counts calls or looks at a clock"
-    first = _answers(answer.function)
-    require(first == _answers(answer.function), f"{other}; {varies}.")
-    _requires_a_case(answer.function)
+    moments = _moments(answer.function)
+    twice = [(_answer(answer.function, now), _answer(answer.function, now)) for now in moments]
+    first = [one for one, _ in twice]
+    require(all(one == two for one, two in twice), other)
+    back = [_answer(answer.function, now) for now in moments[::-1]]
+    require(first == back[::-1], other)
+    _requires_a_case(answer.function, moments, first)
     verdict = judge(answer.function, seeds=FEW, cases=0)  # ten were tried
     require(not verdict.faults, "; ".join({*verdict.faults.values()}))
     mine, default = (verdict.spreads[name].means for name in (MINE, "default"))
     says = f"in three tasks it costs {mine['cost']:.0f} % of forgetting nothing, and keeps "
     says += f"{mine['kept']:.0f} %"
     # One that counts its calls may change only now.
-    require(first == _answers(answer.function), f"{other}; {varies}.")
+    require(first == [_answer(answer.function, now) for now in moments], other)
     acts = "If there is a rule of yours in it, it never acted: its condition was never"
     acts += " true there, or its settings changed nothing"
     require(mine != default, f"{says}, just as DEFAULT does. {acts}.")
@@ -65,49 +73,75 @@ def _engine(answer: Answer) -> str:
     return f"{says}."
 
 
-class _Noted(Now):
-    """A moment that notes the settings with which an engine compacts."""
-
-    noted: ClassVar[list[Settings]] = []
-
-    def compact(self, **changed: Any) -> Step:
-        self.noted.append(replace(self.settings, **changed))
-        return super().compact(**changed)
+_Sent = tuple[list[Message], list[str]]
+"""What an engine sends at a moment, and the focus of each summary that it asks for."""
 
 
-def _requires_a_case(engine: ContextEngine) -> None:
-    """Require that an engine doesn't only change DEFAULT's numbers for all cases."""
-    _Noted.noted.clear()
-    given = list[Settings]()
-
-    def noting(now: Now) -> Step:
-        given.append(now.settings)
-        return run_engine(engine, _Noted(**vars(now)))
-
-    for seed in range(3):
-        protocol.fault(noting, protocol.conversation(seed))
-    changed = {own != old for own, old in zip(_Noted.noted, given, strict=False)}
-    only_numbers = len(_Noted.noted) == len(given) and changed == {True}
-    one = all(own == _Noted.noted[0] for own in _Noted.noted)
-    require(
-        not (only_numbers and one),
-        "it compacts with the same changed settings at every request, which is a preset "
-        "and no rule. In which case should they change?",
-    )
-
-
-def _answers(engine: ContextEngine) -> list[list[Message]]:
-    """Return what an engine sends in some conversations, request by request."""
-    sent = list[list[Message]]()
+def _moments(engine: ContextEngine) -> list[Now]:
+    """Return what an engine is given in some conversations, request by request."""
+    given = list[Now]()
 
     def noted(now: Now) -> Step:
-        step = run_engine(engine, now)
-        sent.append(step.applied(now.messages))
-        return step
+        given.append(deepcopy(now))
+        return run_engine(engine, now)
 
     for seed in range(3):
         protocol.fault(noted, protocol.conversation(seed))
-    return sent
+    return given
+
+
+def _answer(engine: ContextEngine, now: Now) -> _Sent:
+    """Return what an engine answers at a moment."""
+    asked = list[str]()
+
+    def summarize(messages: Sequence[Message], focus: str) -> str:
+        asked.append(focus)
+        return now.summarize(messages, focus)
+
+    step = run_engine(engine, replace(deepcopy(now), summarize=summarize))
+    return step.applied(now.messages), asked
+
+
+class _Noted(Now):
+    """A moment that notes the settings of each moment that is made from it."""
+
+    noted: ClassVar[list[Settings]] = []
+
+    def __post_init__(self) -> None:
+        self.noted.append(self.settings)
+
+
+def _requires_a_case(
+    engine: ContextEngine, moments: Sequence[Now], sent: Sequence[_Sent]
+) -> None:
+    """Require that no settings and no focus, the same for all moments, do the same.
+
+    The settings that an engine makes at every moment are tried, and each focus that it
+    gives to a summary.
+    """
+    made = dict.fromkeys(now.settings for now in moments)
+    for number, now in enumerate(moments):
+        _Noted.noted.clear()
+        run_engine(engine, _Noted(**vars(deepcopy(now))))
+        here = dict.fromkeys(_Noted.noted)
+        made = {**made, **here} if number == 0 else {s: None for s in made if s in here}
+    given = moments[0].settings
+    focuses = dict.fromkeys(["", *(focus for _, asked in sent for focus in asked)])
+    for settings, focus in product(made, focuses):
+
+        def preset(now: Now, settings: Settings = settings, focus: str = focus) -> Step:
+            return finished(replace(now, settings=settings, focus=focus or now.focus))
+
+        own = settings != given or focus
+        same = own and all(
+            _answer(preset, now) == each for now, each in zip(moments, sent, strict=True)
+        )
+        require(
+            not same,
+            "at every request it does what DEFAULT does with the same changed settings or "
+            "the same focus, which is a preset and no rule. In which case should they "
+            "change?",
+        )
 
 
 @exercise("11.2", "the means alone never say so.", finished=side)
