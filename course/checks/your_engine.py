@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from itertools import product
+from functools import partial
 from random import Random
 from typing import Any, ClassVar
 
+from agentlib.estimation import TokenMeter
 from agentlib.messages import Block, Message
 from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.pipeline import compact as finished
@@ -50,7 +51,10 @@ def _engine(answer: Answer) -> str:
         "at a clock."
     )
     moments = _moments(answer.function)
-    twice = [(_answer(answer.function, now), _answer(answer.function, now)) for now in moments]
+    twice = [
+        (_answer(answer.function, now), _answer(answer.function, now))
+        for now in moments
+    ]
     first = [one for one, _ in twice]
     require(all(one == two for one, two in twice), other)
     back = [_answer(answer.function, now) for now in moments[::-1]]
@@ -82,11 +86,19 @@ def _moments(engine: ContextEngine) -> list[Now]:
     given = list[Now]()
 
     def noted(now: Now) -> Step:
-        given.append(deepcopy(now))
+        # A meter knows messages by their identity, so the copies get one of their own.
+        messages = deepcopy([*now.messages])
+        bill = {"input_tokens": now.meter.estimate(now.messages[:-1])}
+        meter = TokenMeter(1_000)
+        meter.observe(messages[:-1], bill)
+        given.append(replace(now, messages=messages, meter=meter))
         return run_engine(engine, now)
 
-    for seed in range(3):
-        protocol.fault(noted, protocol.conversation(seed))
+    # The last ones tell a rule on the number of messages from one on their size.
+    shapes = [(1_500,) * 3, (2_000,) * 2, (2_000,) * 3, (2_700,) * 4]
+    short = [[protocol.Turn(results)] * 4 for results in shapes]
+    for turns in (*map(protocol.conversation, range(3)), *short):
+        protocol.fault(noted, turns)
     return given
 
 
@@ -98,50 +110,61 @@ def _answer(engine: ContextEngine, now: Now) -> _Sent:
         asked.append(focus)
         return now.summarize(messages, focus)
 
-    step = run_engine(engine, replace(deepcopy(now), summarize=summarize))
+    step = run_engine(engine, replace(now, summarize=summarize))
     return step.applied(now.messages), asked
 
 
 class _Noted(Now):
-    """A moment that notes the settings of each moment that is made from it."""
+    """A moment that notes the settings and the focus of each moment made from it."""
 
-    noted: ClassVar[list[Settings]] = []
+    noted: ClassVar[list[tuple[Settings, str]]] = []
 
-    def __post_init__(self) -> None:
-        self.noted.append(self.settings)
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.noted.append((self.settings, self.focus))
 
 
 def _requires_a_case(
     engine: ContextEngine, moments: Sequence[Now], sent: Sequence[_Sent]
 ) -> None:
-    """Require that no settings and no focus, the same for all moments, do the same.
+    """Require that no preset does the same at all moments.
 
-    The settings that an engine makes at every moment are tried, and each focus that it
-    gives to a summary.
+    Settings and a focus that the engine makes at every moment are tried, and each
+    focus with which it asks for a summary.
     """
-    made = dict.fromkeys(now.settings for now in moments)
+    made = list[tuple[Settings, str]]()
     for number, now in enumerate(moments):
         _Noted.noted.clear()
-        run_engine(engine, _Noted(**vars(deepcopy(now))))
-        here = dict.fromkeys(_Noted.noted)
-        made = {**made, **here} if number == 0 else {s: None for s in made if s in here}
-    given = moments[0].settings
-    focuses = dict.fromkeys(["", *(focus for _, asked in sent for focus in asked)])
-    for settings, focus in product(made, focuses):
+        run_engine(engine, _Noted(**vars(now)))
+        here = _Noted.noted
+        made = [each for each in made if each in here] if number else [*here]
+    asked = {focus for _, each in sent for focus in each}
+    given = {(now.settings, now.focus) for now in moments}
+    for settings, focus in dict.fromkeys(made):
 
         def preset(now: Now, settings: Settings = settings, focus: str = focus) -> Step:
-            return finished(replace(now, settings=settings, focus=focus or now.focus))
+            return finished(replace(now, settings=settings, focus=focus))
 
-        own = settings != given or focus
-        same = own and all(
-            _answer(preset, now) == each for now, each in zip(moments, sent, strict=True)
-        )
+        engines = [preset] if (settings, focus) not in given else []
+        engines += [_asking(preset, words) for words in asked if words]
+        same = any(all(map(partial(_same, each), moments, sent)) for each in engines)
         require(
             not same,
             "at every request it does what DEFAULT does with the same changed settings or "
             "the same focus, which is a preset and no rule. In which case should they "
             "change?",
         )
+
+
+def _asking(engine: ContextEngine, focus: str) -> ContextEngine:
+    """Give an engine a summariser that always has this focus."""
+    return lambda now: engine(
+        now.asking(lambda messages, _: now.summarize(messages, focus))
+    )
+
+
+def _same(engine: ContextEngine, now: Now, sent: _Sent) -> bool:
+    return _answer(engine, now) == sent
 
 
 @exercise("11.2", "the means alone never say so.", finished=side)
