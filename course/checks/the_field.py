@@ -235,7 +235,8 @@ def _as_theirs(answer: Answer) -> str:
     What is left is the system prompt, the summary and the tail. Move tail_tokens.
     """
     numbers = answer.numbers("threshold_pct", "tail_tokens")
-    for name, value in numbers.items():
+    for name in numbers:
+        value = answer.value[name]
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         require(is_number, f"{name} is {shown(value)}, which is no number.")
     missing = [name for name in AS_PI if name not in numbers]

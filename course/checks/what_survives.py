@@ -311,7 +311,7 @@ def _gate(answer: Answer) -> None:
         ("three of five claims are invented", [*rules, *bad], None),
         ("there are three sections", [*sections, bad[0]], sections),
         ("no line claims anything", [head, count], [head, count]),
-        ("the summary is empty", [], []),
+        ("the summary is empty", list[str](), list[str]()),
     )
     results = [answer.call("\n".join(lines), talk) for _, lines, _ in cases]
     never = "with a gate that always refuses the agent never compacts"
