@@ -13,7 +13,7 @@ from agentlib.api.spending import Usage
 from agentlib.estimation import prompt_tokens
 from agentlib.pipeline import ContextEngine, compact
 from agentlib.settings import Settings
-from course.checking import Answer, drawn, exercise, require
+from course.checking import Answer, drawn, exercise, require, shown
 from windtunnel.programs.field import rows as stored_rows
 from windtunnel.programs.task import Task, task
 from windtunnel.runner import Run, play
@@ -131,9 +131,19 @@ def _found(answer: Answer) -> None:
         "there are no requests": [],
     }
     _with_tuples(answer).agree(
-        {case: (compactions_in(each), each) for case, each in cases.items()}
-        | drawn(compactions_in, _some_requests)
+        _listed({case: (compactions_in(each), each) for case, each in cases.items()})
+        | _listed(drawn(compactions_in, _some_requests))
     )
+
+
+def _listed(cases: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """Name each case with its requests, which are too long to be listed as arguments."""
+    named = dict[str, Sequence[Any]]()
+    for case, (right, requests) in cases.items():
+        each = [f"{r['number']} {r['kind']} {r['tokens']:,}" for r in requests]
+        given = f", with the requests [{', '.join(each)}]" if each else ""
+        named[case + given] = right, requests
+    return named
 
 
 def _some_requests(random: Random) -> tuple[list[Request]]:
@@ -225,6 +235,10 @@ def _as_theirs(answer: Answer) -> str:
     What is left is the system prompt, the summary and the tail. Move tail_tokens.
     """
     numbers = answer.numbers("threshold_pct", "tail_tokens")
+    for name in numbers:
+        value = answer.value[name]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        require(is_number, f"{name} is {shown(value)}, which is no number.")
     missing = [name for name in AS_PI if name not in numbers]
     require(not missing, f"give {' and '.join(missing)}, too.")
     share = numbers["threshold_pct"]
@@ -335,8 +349,8 @@ def _complains(answer: Answer) -> None:
         ),
     }
     _with_tuples(answer).agree(
-        {case: (complaints_in(each), each) for case, each in cases.items()}
-        | drawn(complaints_in, _some_requests)
+        _listed({case: (complaints_in(each), each) for case, each in cases.items()})
+        | _listed(drawn(complaints_in, _some_requests))
     )
 
 

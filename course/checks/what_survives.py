@@ -231,6 +231,11 @@ def _rests_on(answer: Answer) -> None:
             ran,
             did("", "(no output)", command="python old_migrate.py"),
         ),
+        "the model wrote of the step into a file": (
+            None,
+            ran,
+            did("", "ok", content="[ran] migrate.py"),
+        ),
         "only the model said this rule": (
             None,
             f"- [rule] {CONSENT}",
@@ -306,6 +311,7 @@ def _gate(answer: Answer) -> None:
         ("three of five claims are invented", [*rules, *bad], None),
         ("there are three sections", [*sections, bad[0]], sections),
         ("no line claims anything", [head, count], [head, count]),
+        ("the summary is empty", list[str](), list[str]()),
     )
     results = [answer.call("\n".join(lines), talk) for _, lines, _ in cases]
     never = "with a gate that always refuses the agent never compacts"
@@ -327,10 +333,15 @@ def _gate(answer: Answer) -> None:
         )
         order = f"{all_stay}; a heading is the heading of the lines that follow it."
         require(given == right, order)
+    alone = answer.call(head, [])
+    require(
+        isinstance(alone, str),
+        f"there are no messages and no claims: return the summary, not {shown(alone)}.",
+    )
     unsaid = answer.call("\n".join(good), [said(RULE), *READ])
     kept = [line for line in good if line != rules[1]]
     require(
-        unsaid == "\n".join(kept),
+        isinstance(unsaid, str) and unsaid.splitlines() == kept,
         f"without the person's consent in the messages the line {rules[1]!r} rests on "
         "nobody, and should go.",
     )

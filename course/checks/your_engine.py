@@ -1,12 +1,16 @@
 """The exercises of lesson 11."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any, ClassVar
 
+from agentlib.estimation import TokenMeter
 from agentlib.messages import Block, Message
 from agentlib.pipeline import ContextEngine, Now, run_engine
+from agentlib.pipeline import compact as finished
 from agentlib.settings import Settings
 from agentlib.step import Step
 from course.checking import Answer, conversation, drawn, exercise, require, shown
@@ -42,19 +46,27 @@ def _engine(answer: Answer) -> str:
     smallest = f" The smallest such case has {size}." if "case" in fault else ""
     require(not fault, f"{fault.get('what')}.{smallest}")
     other = (
-        "asked the same again, it answers otherwise, so its verdict can't be repeated"
+        "asked the same again, it answers otherwise, so its verdict can't be repeated; "
+        "keep nothing between calls, and take out what is random, counts calls or looks "
+        "at a clock."
     )
-    varies = "take out what is random, counts calls or looks at a clock"
-    first = _answers(answer.function)
-    require(first == _answers(answer.function), f"{other}; {varies}.")
-    _requires_a_case(answer.function)
+    moments = _moments(answer.function)
+    twice = [
+        (_answer(answer.function, now), _answer(answer.function, now))
+        for now in moments
+    ]
+    first = [one for one, _ in twice]
+    require(all(one == two for one, two in twice), other)
+    back = [_answer(answer.function, now) for now in moments[::-1]]
+    require(first == back[::-1], other)
+    _requires_a_case(answer.function, moments, first)
     verdict = judge(answer.function, seeds=FEW, cases=0)  # ten were tried
     require(not verdict.faults, "; ".join({*verdict.faults.values()}))
     mine, default = (verdict.spreads[name].means for name in (MINE, "default"))
     says = f"in three tasks it costs {mine['cost']:.0f} % of forgetting nothing, and keeps "
     says += f"{mine['kept']:.0f} %"
     # One that counts its calls may change only now.
-    require(first == _answers(answer.function), f"{other}; {varies}.")
+    require(first == [_answer(answer.function, now) for now in moments], other)
     acts = "If there is a rule of yours in it, it never acted: its condition was never"
     acts += " true there, or its settings changed nothing"
     require(mine != default, f"{says}, just as DEFAULT does. {acts}.")
@@ -65,49 +77,94 @@ def _engine(answer: Answer) -> str:
     return f"{says}."
 
 
+_Sent = tuple[list[Message], list[str]]
+"""What an engine sends at a moment, and the focus of each summary that it asks for."""
+
+
+def _moments(engine: ContextEngine) -> list[Now]:
+    """Return what an engine is given in some conversations, request by request."""
+    given = list[Now]()
+
+    def noted(now: Now) -> Step:
+        # A meter knows messages by their identity, so the copies get one of their own.
+        messages = deepcopy([*now.messages])
+        bill = {"input_tokens": now.meter.estimate(now.messages[:-1])}
+        meter = TokenMeter(1_000)
+        meter.observe(messages[:-1], bill)
+        given.append(replace(now, messages=messages, meter=meter))
+        return run_engine(engine, now)
+
+    # The last ones tell a rule on the number of messages from one on their size.
+    shapes = [(1_500,) * 3, (2_000,) * 2, (2_000,) * 3, (2_700,) * 4]
+    short = [[protocol.Turn(results)] * 4 for results in shapes]
+    for turns in (*map(protocol.conversation, range(3)), *short):
+        protocol.fault(noted, turns)
+    return given
+
+
+def _answer(engine: ContextEngine, now: Now) -> _Sent:
+    """Return what an engine answers at a moment."""
+    asked = list[str]()
+
+    def summarize(messages: Sequence[Message], focus: str) -> str:
+        asked.append(focus)
+        return now.summarize(messages, focus)
+
+    step = run_engine(engine, replace(now, summarize=summarize))
+    return step.applied(now.messages), asked
+
+
 class _Noted(Now):
-    """A moment that notes the settings with which an engine compacts."""
+    """A moment that notes the settings and the focus of each moment made from it."""
 
-    noted: ClassVar[list[Settings]] = []
+    noted: ClassVar[list[tuple[Settings, str]]] = []
 
-    def compact(self, **changed: Any) -> Step:
-        self.noted.append(replace(self.settings, **changed))
-        return super().compact(**changed)
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.noted.append((self.settings, self.focus))
 
 
-def _requires_a_case(engine: ContextEngine) -> None:
-    """Require that an engine doesn't only change DEFAULT's numbers for all cases."""
-    _Noted.noted.clear()
-    given = list[Settings]()
+def _requires_a_case(
+    engine: ContextEngine, moments: Sequence[Now], sent: Sequence[_Sent]
+) -> None:
+    """Require that no preset does the same at all moments.
 
-    def noting(now: Now) -> Step:
-        given.append(now.settings)
-        return run_engine(engine, _Noted(**vars(now)))
+    Settings and a focus that the engine makes at every moment are tried, and each
+    focus with which it asks for a summary.
+    """
+    made = list[tuple[Settings, str]]()
+    for number, now in enumerate(moments):
+        _Noted.noted.clear()
+        run_engine(engine, _Noted(**vars(now)))
+        here = _Noted.noted
+        made = [each for each in made if each in here] if number else [*here]
+    asked = {focus for _, each in sent for focus in each}
+    given = {(now.settings, now.focus) for now in moments}
+    for settings, focus in dict.fromkeys(made):
 
-    for seed in range(3):
-        protocol.fault(noting, protocol.conversation(seed))
-    changed = {own != old for own, old in zip(_Noted.noted, given, strict=False)}
-    only_numbers = len(_Noted.noted) == len(given) and changed == {True}
-    one = all(own == _Noted.noted[0] for own in _Noted.noted)
-    require(
-        not (only_numbers and one),
-        "it compacts with the same changed settings at every request, which is a preset "
-        "and no rule. In which case should they change?",
+        def preset(now: Now, settings: Settings = settings, focus: str = focus) -> Step:
+            return finished(replace(now, settings=settings, focus=focus))
+
+        engines = [preset] if (settings, focus) not in given else []
+        engines += [_asking(preset, words) for words in asked if words]
+        same = any(all(map(partial(_same, each), moments, sent)) for each in engines)
+        require(
+            not same,
+            "at every request it does what DEFAULT does with the same changed settings or "
+            "the same focus, which is a preset and no rule. In which case should they "
+            "change?",
+        )
+
+
+def _asking(engine: ContextEngine, focus: str) -> ContextEngine:
+    """Give an engine a summariser that always has this focus."""
+    return lambda now: engine(
+        now.asking(lambda messages, _: now.summarize(messages, focus))
     )
 
 
-def _answers(engine: ContextEngine) -> list[list[Message]]:
-    """Return what an engine sends in some conversations, request by request."""
-    sent = list[list[Message]]()
-
-    def noted(now: Now) -> Step:
-        step = run_engine(engine, now)
-        sent.append(step.applied(now.messages))
-        return step
-
-    for seed in range(3):
-        protocol.fault(noted, protocol.conversation(seed))
-    return sent
+def _same(engine: ContextEngine, now: Now, sent: _Sent) -> bool:
+    return _answer(engine, now) == sent
 
 
 @exercise("11.2", "the means alone never say so.", finished=side)

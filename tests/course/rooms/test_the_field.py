@@ -317,6 +317,11 @@ WRONG = {
         ),
     ],
     "12.3": [
+        (
+            {"threshold_pct": "84", "tail_tokens": 28_000},
+            "threshold_pct is '84', which is",
+        ),
+        ({"threshold_pct": 84, "tail_tokens": None}, "tail_tokens is None, which is"),
         ({"threshold_pct": 0.84, "tail_tokens": 28_000}, "in percent, so 0.84"),
         ({"threshold_pct": 95, "tail_tokens": 30_000}, "be within 5 points"),
         ({"threshold_pct": 80, "tail_tokens": 5_000}, "be within 5 points"),

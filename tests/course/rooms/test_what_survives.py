@@ -237,6 +237,11 @@ def with_line_breaks(summary, messages):
     )
 
 
+def ends_with_a_line_break(summary, messages):
+    kept = gate(summary, messages)
+    return None if kept is None else f"{kept}\n" if kept else kept
+
+
 def by_speaker(message):
     """Forget all texts of a speaker but the last."""
     return dict(spoken(message))
@@ -345,6 +350,7 @@ WRONG = {
             "the person says this fact",
         ),
         (traces(lambda who, witness: who != "model"), "only a file says this rule"),
+        (also("run", "call"), "the model wrote of the step into a file"),
         (also("person", "model"), "only the model said this rule"),
         (also("file", "call"), "the model wrote this fact into a file"),
         (also("file", "run"), "the model ran a file, and nobody read it"),
@@ -404,6 +410,14 @@ WRONG = {
         (rearranged(lambda lines: [line[2:] for line in lines]), "is gone"),
         (lambda summary, messages: gate(summary, []), "return the summary"),
         (
+            lambda summary, messages: gate(summary, messages) if summary else None,
+            "the summary is empty",
+        ),
+        (
+            lambda summary, messages: gate(summary, messages) if messages else None,
+            "there are no messages",
+        ),
+        (
             lambda summary, messages: "\n".join(re.findall(r"- \[rule.*", summary)),
             "is gone",
         ),
@@ -416,6 +430,7 @@ RIGHT = {
     "10.3": [
         in_one_pass,
         with_line_breaks,
+        ends_with_a_line_break,
         lines_that(
             sound, refuses=lambda bad, all: bool(bad) and len(bad) / len(all) > 0.5
         ),

@@ -68,7 +68,8 @@ def by_the_clock(now: Now) -> Step:
 
 
 class Counting:
-    """Change so late that only the tasks show it: the checks before them are 400 calls."""
+    """Change so late that only the tasks show it: the checks before them are some
+    hundred calls."""
 
     __name__ = "Counting"
 
@@ -76,7 +77,56 @@ class Counting:
         self.calls = itertools.count(1)
 
     def __call__(self, now: Now) -> Step:
-        return now.compact(keep_recent=5 if next(self.calls) < 420 else 9)
+        return now.compact(keep_recent=5 if next(self.calls) < 700 else 9)
+
+
+CUT = {"micro": "trim", "clear_when": "always", "trim_over": 3_000, "trim_keep": 150}
+
+
+def by_the_finished_engine(now: Now) -> Step:
+    settings = replace(now.settings, **CUT, words_tokens=0)
+    return pipeline.compact(replace(now, settings=settings))
+
+
+def with_a_focus(now: Now) -> Step:
+    return pipeline.compact(replace(now, focus="the rules of the user"))
+
+
+def asks_for_rules(now: Now) -> Step:
+    def asked(messages: Any, focus: str) -> str:
+        return now.summarize(messages, "the rules of the user")
+
+    return now.asking(asked).compact()
+
+
+def every(calls: int) -> Any:
+    """Compact earlier at every so many calls, whatever the moment."""
+    numbers = itertools.count(1)
+
+    def engine(now: Now) -> Step:
+        return now.compact(**({} if next(numbers) % calls else {"threshold_pct": 30}))
+
+    return engine
+
+
+LAST = [0]
+
+
+def if_it_has_grown(now: Now) -> Step:
+    """Remember how many messages there were."""
+    grown, LAST[0] = len(now.messages) - LAST[0], len(now.messages)
+    return now.compact(threshold_pct=40) if grown > 2 else now.compact()
+
+
+def made_before_it_is_chosen(now: Now) -> Step:
+    """Make other settings at every request, and use them in long talks."""
+    early = replace(now, settings=replace(now.settings, threshold_pct=60))
+    return pipeline.compact(early if len(now.messages) > 8 else now)
+
+
+def with_a_focus_in_long_talks(now: Now) -> Step:
+    focused = replace(now, focus="the rules of the user")
+    return (focused if len(now.messages) > 12 else now).compact()
 
 
 def only_by_hand(now: Now) -> Step:
@@ -188,6 +238,11 @@ WRONG = {
         ),
         (with_settings(keep_recent=9), "a preset and no rule"),  # the first thought
         (lambda now: replace_all(now, keep_recent=9), "a preset and no rule"),
+        (by_the_finished_engine, "a preset and no rule"),
+        (with_a_focus, "a preset and no rule"),
+        (asks_for_rules, "a preset and no rule"),
+        *((every(calls), "keep nothing between calls") for calls in (2, 7, 20)),
+        (if_it_has_grown, "keep nothing between calls"),
     ],
     "11.2": [
         (lambda mine, other: -1 if mine[0] < other[0] else 1, "mine is lower, but"),
@@ -291,7 +346,12 @@ WRONG = {
     ],
 }
 RIGHT = {
-    "11.1": [in_long_talks(threshold_pct=60), in_long_talks(keep_recent=9)],
+    "11.1": [
+        in_long_talks(threshold_pct=60),
+        in_long_talks(keep_recent=9),
+        made_before_it_is_chosen,
+        with_a_focus_in_long_talks,
+    ],
     "11.2": [
         lambda mine, other: (
             -1 if mine[2] < other[1] else 1 if mine[1] > other[2] else 0
