@@ -101,7 +101,7 @@ STAGES = (
         "Lesson 06: an agent that keeps the first words, and hands the rest over.",
         "clear, summarise",
         "No summary can drop what the person said first, because those words stay. The "
-        "summary says that it is no instruction, so its notes aren't obeyed.",
+        "summary says that it is no instruction.",
     ),
     Stage(
         "07_recovery",
@@ -125,7 +125,7 @@ PAGE = """\
 # The agent after each lesson
 
 Each file here is a whole agent. It needs Python, `anthropic` and nothing else, and has at most
-300 lines. Each is the one before and one layer more, so begin with
+300 lines. Each is the one before and what its lesson adds, so begin with
 [the first](00_the_wall.py) and read on with the differences. The learner's functions in them are
 the published solutions of the lessons. `LAYERS` has the names of
 [agentlib/pipeline.py](../../agentlib/pipeline.py). A layer there returns a `Step` that says what it
@@ -144,14 +144,14 @@ Another has the agent:
 
 ```console
 export ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=any
-cp -r "$(.venv/bin/python -c 'import email; print(email.__path__[0])')" try && cd try
+cp -r "$(.venv/bin/python -c 'import email; print(email.__path__[0])')" mails && cd mails
 ../.venv/bin/python ../docs/agents/03_auto_compact.py \\
     "Read every Python file one by one and write a report"
 ```
 
 From lesson 05 on, the same command without a prompt goes on where the agent was stopped. To go
 live, unset `ANTHROPIC_BASE_URL`, set your own key, and make `WINDOW` and the numbers below it those
-of your model. No file here states a price or holds a cap. `agentlib` in a terminal does
+of your model. No file here states a price, holds a cap or counts its turns. `agentlib` in a terminal does
 ([Live and local models](../live-and-local.md)).
 
 `python -m tools.agents` writes this folder from `tools/agents.txt` and the lessons' solutions.

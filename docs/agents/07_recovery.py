@@ -198,7 +198,7 @@ def load(path: Path) -> Messages:
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             messages.append(json.loads(line))
-        except json.JSONDecodeError:
+        except ValueError:
             continue
     return messages
 
@@ -224,7 +224,7 @@ def resume() -> Context:
     return now
 
 
-# -- lesson 06: the first words stay, and nobody obeys the summary.
+# -- lesson 06: the first words stay, and the summary asks for nothing.
 def with_head(messages: Messages, top: Message, keep: Keep = keep_last) -> Messages:
     return [messages[0], *keep(messages[1:], top)]
 
@@ -236,7 +236,7 @@ def hand_off(summary: str, archive: str, words: str | None) -> Message:
     return {"role": "user", "content": [{"type": "text", "text": t} for t in texts]}
 
 
-# -- lesson 07: no summary, no end. agentlib/loop.py sends a refused prompt again.
+# -- lesson 07: no summary, no end. agentlib/compaction/breaker.py lets failures rest.
 def stand_in(lines: list[str], most: int) -> list[str]:
     if len(lines) <= most:
         return lines
@@ -249,9 +249,9 @@ def cut(now: Context, view: Messages) -> Messages:
     """Do without a model, if there is no room to wait for a summary."""
     if now.size(view) <= EMERGENCY or len(exchanges(view)) < 2:
         return view
+    # All lines but the marks, and so many that 25 tokens for each fit a summary.
     lines = [s for m in view[1:] for s in text_of(m).splitlines() if s[:1] != "["]
-    most = SUMMARY_TOKENS // 25  # a line of notes has about so many tokens
-    return replaced(now, view, "\n".join(stand_in(lines, most)))
+    return replaced(now, view, "\n".join(stand_in(lines, SUMMARY_TOKENS // 25)))
 
 
 LAYERS = [clear, summarise, cut]
@@ -294,7 +294,7 @@ def loop(messages: Context, ask: Callable[..., Message], workspace: Path) -> Non
 
 if __name__ == "__main__":
     context = resume()
-    for prompt in sys.argv[1:]:  # none: go on
+    for prompt in sys.argv[1:]:  # none: go on with the transcript
         context.append({"role": "user", "content": prompt})
     loop(context, ask, Path.cwd())
     print(text_of(context[-1]))

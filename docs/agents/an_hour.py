@@ -184,7 +184,7 @@ def load(path: Path) -> Messages:
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             messages.append(json.loads(line))
-        except json.JSONDecodeError:
+        except ValueError:
             continue
     return messages
 
@@ -248,7 +248,7 @@ def loop(messages: Context, ask: Callable[..., Message], workspace: Path) -> Non
 
 if __name__ == "__main__":
     context = resume()
-    for prompt in sys.argv[1:]:  # none: go on
+    for prompt in sys.argv[1:]:  # none: go on with the transcript
         context.append({"role": "user", "content": prompt})
     loop(context, ask, Path.cwd())
     print(text_of(context[-1]))
