@@ -157,3 +157,9 @@ def test_a_shell_that_wants_what_nobody_knows_is_none():
 
 def test_tools_without_a_schema_are_known_by_our_names():
     assert hands_of([{"name": "bash"}, {"name": "Frobnicate"}]).keys() == {"bash"}
+
+
+def test_an_input_may_have_a_truth_as_its_schema():
+    command = {"type": "object", "properties": {"command": TEXT, "more": True}}
+    shell = {"name": "run_it", "description": "Run a command.", "input_schema": command}
+    assert hands_of([shell])["bash"].name == "run_it"

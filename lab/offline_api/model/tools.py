@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from shlex import join
-from typing import Any
+from typing import Any, cast
 
 from agentlib.messages import Block
 from offline_api.model.places import wants_whole
@@ -178,11 +178,23 @@ def hands_of(tools: Iterable[Body]) -> dict[str, Hand]:
 @lru_cache(maxsize=64)
 def _hands_of(tools: str) -> dict[str, Hand]:
     best: dict[str, tuple[int, Hand]] = {}
-    for tool in json.loads(tools):
+    for tool in map(_plain, json.loads(tools)):
         for fit, hand in _possible(tool):
             if hand.work not in best or fit > best[hand.work][0]:
                 best[hand.work] = (fit, hand)
     return {work: hand for work, (_, hand) in best.items()}
+
+
+def _plain(tool: Body) -> Body:
+    """Return a tool whose inputs have an object each as their schema: JSON Schema also
+    takes a truth, which says nothing of an input."""
+    schema: Body = tool.get("input_schema") or {}
+    properties: Body = schema.get("properties") or {}
+    plain: Body = {
+        name: cast(Body, each) if isinstance(each, dict) else {}
+        for name, each in properties.items()
+    }
+    return {**tool, "input_schema": {**schema, "properties": plain}}
 
 
 def _possible(tool: Body) -> list[tuple[int, Hand]]:
