@@ -150,7 +150,7 @@ LOOKALIKES = [
     "git commit 3f786850e387550fdab836ed7e6dc881de23001b",
     _UUID,
     hashlib.sha256(b"x").hexdigest(),
-    "sk-learn-contrib, sk-ant-short, ri" + "sk-ant-hill-of-many-ants, desk-lamp",
+    "sk-learn-contrib, sk-ant-short, risk-" + "ant-hill-of-many-ants, desk-lamp",
     "def npm_install_with_a_name_that_is_quite_long_indeed(): hf_hub_download()",
     "eyJhbGciOiJIUzI1NiJ9 and AKIA and AIza",
     "postgresql://localhost:5432/app and redis://cache:6379/0",

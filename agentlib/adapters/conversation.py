@@ -182,11 +182,12 @@ class Conversations(Writer):
     ) -> list[Any]:
         begun = self._record.begun(name)
         listed = list(entries(given, self.ours, begun.listed if begun else ()))
-        if any(bill) and (place := newest_reply(listed)):
-            own = {**listed[place - 1].own, "usage": shapes.reply([], bill)["usage"]}
-            listed[place - 1] = replace(listed[place - 1], own=own)
+        newest = newest_reply(listed)
+        if any(bill) and newest:
+            own = {**listed[newest - 1].own, "usage": shapes.reply([], bill)["usage"]}
+            listed[newest - 1] = replace(listed[newest - 1], own=own)
         digests = [entry.digest for entry in listed]
-        place = self._record.place(name, digests, newest_reply(listed))
+        place = self._record.place(name, digests, newest)
         known = dict[str, list[Step]]()
         for point in place.known:
             known.setdefault(point.digest, []).extend(filter(None, [point.step]))

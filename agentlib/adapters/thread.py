@@ -1,7 +1,7 @@
 """A framework's list of messages as a session, and a view of it as the framework's own
 messages again.
 
-The list is read from its beginning, each time. At each point where a decision is known
+The list is read from its beginning. At each point where a decision is known
 that was made when the list ended there, the decision is carried out. So whatever
 becomes of a list (a fork, an edit, another branch), the decisions of its beginning
 hold. A decision also holds for a list with another end, behind all that the decision is

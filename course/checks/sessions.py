@@ -202,9 +202,8 @@ def _number(answer: Answer, piece: Piece) -> Any:
 
 WANTED = "return one number"
 ENOUGH = 67
-"""Percent of all needs that a rule has to cover. The model's words first, then the
-smallest, is the rule that the lesson's table teaches, and covers
-70."""
+"""Percent of all needs that a rule has to cover. The lesson's table teaches to take the
+model's words first, then the smallest, and that covers 70."""
 JUDGED = range(15, 20)
 """Seeds of the sessions that judge a rule. The lesson shows others, so that nobody tunes a
 rule on these."""

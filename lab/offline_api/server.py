@@ -4,7 +4,7 @@ network.
 `Server.answer` takes an HTTP request and returns the response. `Server.transport` puts
 it behind the real SDK. `model`, a function of the request alone, makes the replies. The
 server emulates settings.MODEL as of November 2026. Images, documents, batches and files
-are not simulated; stop_sequences and tool_choice are the model's to obey. `python -m
+are not simulated. The model obeys stop_sequences and tool_choice. `python -m
 offline_api` serves it over HTTP.
 
     rules, body_schema, thinking  which requests are refused, in the API's words

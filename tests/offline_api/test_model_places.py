@@ -259,6 +259,15 @@ def test_commands_in_a_list_are_one_command_or_its_words(name: str, folder: Path
 # -- what it claims --------------------------------------------------------------------
 
 
+def written(told: str, folder: Path) -> str:
+    """Its last words, if this is the result of writing the report."""
+
+    def act(name: str, given: dict[str, Any]) -> str:
+        return told if name == "save_file" else run(folder)(name, given)
+
+    return work([SHELL, READ, WRITE], act)[0]
+
+
 @pytest.mark.parametrize(
     "told",
     [
@@ -271,11 +280,7 @@ def test_commands_in_a_list_are_one_command_or_its_words(name: str, folder: Path
     ],
 )
 def test_a_write_that_a_result_denies_is_never_claimed(told: str, folder: Path):
-    def act(name: str, given: dict[str, Any]) -> str:
-        return told if name == "save_file" else run(folder)(name, given)
-
-    words, _ = work([SHELL, READ, WRITE], act)
-    assert words.startswith("I could not write REPORT.md: ")
+    assert written(told, folder).startswith("I could not write REPORT.md: ")
 
 
 @pytest.mark.parametrize(
@@ -289,10 +294,7 @@ def test_a_write_that_a_result_denies_is_never_claimed(told: str, folder: Path):
     ],
 )
 def test_a_write_that_went_well_is_told(told: str, folder: Path):
-    def act(name: str, given: dict[str, Any]) -> str:
-        return told if name == "save_file" else run(folder)(name, given)
-
-    assert work([SHELL, READ, WRITE], act)[0] == "I wrote REPORT.md: 3 files."
+    assert written(told, folder) == "I wrote REPORT.md: 3 files."
 
 
 def test_a_file_is_read_before_it_is_written_over_if_a_tool_insists(folder: Path):
