@@ -27,7 +27,8 @@ from agentlib.session.file import (
 )
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from tests.fakes import Clock, asks_for_summary, call, client, lines_of, say, worker
+from tests.builders import call, say
+from tests.fakes import Clock, asks_for_summary, client, lines_of, worker
 from tests.runs import SMALL, a_session, ctrl_c
 
 posix = pytest.mark.skipif(
@@ -152,29 +153,12 @@ def test_every_object_is_read_and_other_text_reported(tmp_path, data, lines, ski
     assert [p for p in parts if isinstance(p, str)] == skipped
 
 
-def test_a_line_that_was_changed_is_told_by_its_checksum(tmp_path):
-    session = a_session(tmp_path)
-    session.say("Add 1 and 1.", at=0)
-    whole = session.path.read_bytes()
-    session.path.write_bytes(whole.replace(b"Add 1 and 1.", b"Add 1 and 2."))
-    assert [line["crc32"] is None for _, line in numbered(session.path)] == [
-        False,
-        True,
-    ]
-
-
 def test_a_torn_line_is_closed_before_the_next(tmp_path):
     path = tmp_path / "f"
     path.write_bytes(b'{"a": 1}\n{"b": ')
     append(path, [{"c": 3}])
     assert path.read_bytes() == b'{"a": 1}\n{"b": \n{"c": 3}\n'
     assert [part for _, part in numbered(path)] == [{"a": 1}, '{"b":', {"c": 3}]
-
-
-def test_half_of_a_surrogate_pair_survives(tmp_path):
-    session = a_session(tmp_path)
-    session.say("cut \ud83d here, 中", at=0)
-    assert load(session.path).history == session.history
 
 
 @posix

@@ -8,7 +8,8 @@ from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.messages import SUMMARY_WANTED
 from offline_api.model import AS_MEASURED, Habits
 from offline_api.model.view import rough_tokens
-from tests.model_bodies import NOTED, answer, assistant, calls, seen, user, words
+from tests.builders import assistant, user
+from tests.model_bodies import NOTED, answer, calls, seen, words
 
 READ = "Read every Python file one by one"
 MANY = [

@@ -23,7 +23,8 @@ from offline_api.model import reply
 from offline_api.record import Record, into, opened, read, recorded
 from offline_api.server import Server
 from offline_api.tokens import lay_out
-from tests.model_bodies import SYSTEM, calls, user
+from tests.builders import user
+from tests.model_bodies import SYSTEM, calls
 
 KEY = {"x-api-key": "any"}
 ROOT = Path(__file__).parents[2]

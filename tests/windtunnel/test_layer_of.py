@@ -18,7 +18,8 @@ from agentlib.settings import Settings
 from agentlib.step import Step, drop_thinking
 from offline_api import violation
 from session_report.frames import Shown
-from tests.strategies import conversation, histories, results_of, short, user
+from tests.builders import conversation, user
+from tests.strategies import histories, results_of, short
 from windtunnel import layer_of, play
 from windtunnel.parts import PartFailed
 from windtunnel.tasks.scenarios import TRACE

@@ -7,8 +7,8 @@ from agentlib.messages import exchanges
 from agentlib.settings import Settings
 from course.checks.auto_compact import newest_stay
 from course.rooms.auto_compact import compaction_panel
+from tests.builders import assistant, user
 from tests.course.rooms.solved import REFUSED, Lesson
-from tests.model_bodies import assistant, user
 from windtunnel import layer_of, play
 from windtunnel.tasks.scenarios import SURVEY
 

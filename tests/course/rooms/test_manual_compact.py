@@ -9,8 +9,8 @@ from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, last_assistant, of_type
 from course import check
 from course.checks.manual_compact import keep_newest, report_written
+from tests.builders import user
 from tests.course.rooms.solved import REFUSED, Lesson
-from tests.model_bodies import user
 
 
 def whole_summary(messages, summarize):

@@ -83,11 +83,6 @@ def by_whole_tokens(sizes, compacted):
     return [n for n, (a, b) in pairs if b < int(0.97 * a) and n not in compacted]
 
 
-def by_windows(reply, lost, context):
-    runs = {reply[i : i + 40] for i in range(len(reply)) if len(reply) >= i + 40}
-    return bool([run for run in runs if run in lost and run not in context])
-
-
 def by_kind(piece):
     return {"the model's words": 0.6, "the person's words": 0.4}.get(
         piece["what"], 0.05
