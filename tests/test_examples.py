@@ -72,10 +72,6 @@ def test_an_engine_of_ones_own_runs_is_noted_and_read_back(tmp_path):
     assert results == [READ] * 12
 
 
-def test_the_example_has_fourteen_lines():
-    assert len(ENGINE.splitlines()) == 14
-
-
 def steps_of(folder, settings=SMALL, faults=()):
     api = client(
         model=brain, window=settings.context_window, faults=faults, clock=Clock()

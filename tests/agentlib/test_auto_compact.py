@@ -26,6 +26,7 @@ from tests.builders import (
     prose,
     reading,
     say,
+    text,
     user,
 )
 from tests.fakes import client, error
@@ -205,7 +206,9 @@ def test_the_summary_is_asked_for_on_the_live_prefix():
     assert body["tools"] == TOOLS
     assert [block["text"] for block in body["system"]] == ["Be brief."]
     assert body["max_tokens"] == 2_000
-    assert bills[0]["input_tokens"] > 0
+    assert [bill["output_tokens"] for bill in bills] == [
+        len(str([text("Did it.")])) // 4
+    ]
 
 
 FAILURES = {

@@ -20,7 +20,7 @@ from agentlib.step import Step
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from offline_api import rules, violation
-from tests.builders import call, say, text, thinking, without
+from tests.builders import call, result, say, text, thinking, without
 from tests.fakes import (
     Clock,
     asks_for_summary,
@@ -59,7 +59,7 @@ def test_a_turn_holds_what_was_sent_and_what_came_of_it(workspace, session):
     assert isinstance(first.step, Step)
     assert first.step.applied(first.context) == first.context
     assert [len(turn.usages) for turn in (first, last)] == [1, 1]
-    assert first.usages[0]["output_tokens"] > 0
+    assert first.usages[0]["output_tokens"] == 53
     assert first.events == last.events == ()
     with pytest.raises(dataclasses.FrozenInstanceError):
         first.stop_reason = "end_turn"
@@ -101,6 +101,7 @@ READING = call("toolu_1", "read_file", path="a.txt")
 # test_requests has any content at all.
 JUNK = {
     "id twice": [READING, READING],
+    "id with other characters": [{**READING, "id": "functions.read_file:0"}],
     "id of an earlier turn": [{**READING, "id": "toolu_0"}],
     "id missing": [without(READING, "id")],
     "input a string": [{**READING, "input": '{"path": "a.txt"}'}],
@@ -438,6 +439,18 @@ def test_by_hand_a_failure_is_noted_and_nothing_to_do_is_not(workspace, session)
     assert agent.compact_now().compaction == "failed"
     assert session.context == session.history
     assert agent.compact_now().compaction == "manual"
+
+
+def test_by_hand_with_a_call_in_flight(workspace, session):
+    session.say("Go.", at=0)
+    session.reply(say("words " * 300, call("toolu_1")), at=1)
+    session.answer(result("toolu_1", READ), at=1)
+    session.reply(say(call("toolu_2")), at=2)
+    model = client(script(say("A summary.")))
+    loop.Agent(model, workspace, session, SMALL, clock=Clock()).compact_now()
+    assert session.pending == ()
+    assert len(session.context) == 3
+    assert contents(session.context[-1]) == [INTERRUPTED]
 
 
 def test_each_tier_is_told_once(workspace, session):

@@ -938,6 +938,7 @@ def test_less_is_less_by_whole_exchanges_and_the_newest_stays(history):
         less = without_oldest(told)
         assert violation(less) is None
         assert unseen_of(less) == unseen_of(told)
+        assert active_request(less) == active_request(told)
         found = len(exchanges(told))
         assert len(exchanges(less)) == (
             found - max(1, found // 5) if found > 1 else found

@@ -161,6 +161,12 @@ def test_a_torn_line_is_closed_before_the_next(tmp_path):
     assert [part for _, part in numbered(path)] == [{"a": 1}, '{"b":', {"c": 3}]
 
 
+def test_half_of_a_surrogate_pair_survives(tmp_path):
+    session = a_session(tmp_path)
+    session.say("cut \ud83d here, 中", at=0)
+    assert load(session.path).history == session.history
+
+
 @posix
 def test_a_full_disk_writes_all_lines_or_none(tmp_path):
     import resource

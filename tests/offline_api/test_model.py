@@ -323,7 +323,7 @@ def test_no_statement_of_a_report_is_false_however_much_was_forgotten() -> None:
     run = play(EMAIL, low)
     assert (run.refused, run.checks["false"]) == ("", 0)
     assert run.checks["described"] + run.checks["lost"] == run.checks["files"]
-    assert run.checks["described"] > 0
+    assert run.checks["described"] > run.checks["files"] / 2
     assert len(run.session.compactions) >= 4
 
 

@@ -147,15 +147,6 @@ def test_each_sort_of_line_stands_under_its_heading_in_both_languages():
 
 
 @pytest.mark.parametrize(
-    "asked", ["最多 300 tokens", "不超过300个 token", "控制在 300 字以内"]
-)
-def test_the_length_that_a_chinese_prompt_asks_for_is_kept(asked: str):
-    wish = f"请总结以上对话的内容，{asked}。" + "保留所有文件。" * 20
-    said = words(answer(user(READ), *MANY, user(wish), tools=[]))
-    assert 200 < rough_tokens(said) <= 300
-
-
-@pytest.mark.parametrize(
     "form", ["## {}", "1. {}：", "【{}】"], ids=["marks", "numbers", "brackets"]
 )
 def test_headings_of_a_chinese_prompt_get_the_notes_of_their_kind(form: str):

@@ -142,6 +142,6 @@ def test_the_table_says_what_was_needed_and_refused(tmp_path: Path) -> None:
     session = quoting(tmp_path)
     rows = table(replay(session, CLEARS))
     assert list(rows["need"]) == [0, 0, 1]
-    assert rows["reread"].iloc[-1] > 0
+    assert rows["reread"].iloc[-1] == pytest.approx(0.345 * len(CODE))
     small = replace(KEEPS, context_window=999, output_reserve=100, buffer=100)
     assert list(table(replay(session, small))["refused"]) == [True, True, True]

@@ -308,7 +308,7 @@ def test_a_model_without_a_price_has_tokens_and_no_dollars(tmp_path: Path) -> No
     report = shareable(of_overview(overview([projects(tmp_path)], jobs=1)))
     rows = {row["model"]: row for row in report["models"]}
     assert (rows["gpt-9"]["tokens"], rows["gpt-9"]["dollars"]) == (6_000, None)
-    assert rows[MODEL]["dollars"] > 0
+    assert rows[MODEL]["dollars"] == pytest.approx(2 * 0.346)
 
 
 def test_dollars_and_tokens_are_of_the_responses_that_have_a_price(
@@ -410,7 +410,7 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     done = subprocess.run(call, capture_output=True, text=True, timeout=120)
     once, rows = done.stdout.split()
     assert (done.returncode, once) == (0, "once"), done.stderr
-    assert int(rows) > 0
+    assert int(rows) == 10
 
 
 def test_a_dask_cluster_gives_the_same_tables(tmp_path: Path) -> None:
@@ -548,7 +548,8 @@ def test_a_session_without_a_price_is_tried_at_anothers(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="gpt-9"):
         what_if([path], jobs=1)
     every = {"same": Choice(CLAUDE_CODE)}
-    assert what_if([path], every, jobs=1, price_as=MODEL)["dollars"].iloc[0] > 0
+    paid = what_if([path], every, jobs=1, price_as=MODEL)["dollars"].iloc[0]
+    assert paid == pytest.approx((5_000 * 6.25 + 1_000 * 25) / 1e6)
 
 
 # -- what may be shown -----------------------------------------------------------------
@@ -843,21 +844,6 @@ def test_a_reader_of_json_that_goes_away_is_no_error(
         with pytest.raises(SystemExit) as ended:
             main([str(path), "--json", "--jobs", "1"])
         assert ended.value.code == 0
-
-
-def test_a_line_that_says_the_share_of_misses_is_not_there_twice(
-    tmp_path: Path,
-) -> None:
-    lines = answer(shareable(of_overview(overview([projects(tmp_path)], jobs=1))))
-    assert sum("cache reads" in line for line in lines) == 1
-    assert sum("rewritten" in line for line in lines) == 0
-
-
-def test_a_folder_is_told_in_a_terminal(tmp_path: Path) -> None:
-    outcome = run(projects(tmp_path), "--tables")
-    assert outcome.exit_code == 0
-    assert "no price" in outcome.stdout
-    assert WORDS["tables"]["where"]["title"] in outcome.stdout
 
 
 def numbers(value: Any) -> set[str]:

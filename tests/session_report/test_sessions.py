@@ -125,14 +125,6 @@ def test_results_between_the_lines_of_a_response_are_one_message_after_it(
     assert violation(session.requests[1].context) is None
 
 
-def test_glued_lines_are_two_and_a_torn_line_is_reported(tmp_path: Path) -> None:
-    glued = json.dumps(user("u1", "one")) + json.dumps(user("u2", "two"))
-    torn = json.dumps(user("u3", "three"))[:40]
-    session = load(tmp_path, glued, torn, reply("msg_1", text("ok")))
-    assert [m["content"] for m in session.requests[0].context] == ["one", "two"]
-    assert session.skipped == [torn]
-
-
 def test_the_bill_of_a_summary_is_its_compactions(tmp_path: Path) -> None:
     mark = boundary(preTokens=900, usage=[{"input_tokens": 900, "output_tokens": 30}])
     summary = user("s", "It went well.", isCompactSummary=True)

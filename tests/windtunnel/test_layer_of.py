@@ -96,7 +96,7 @@ def test_texts_and_a_compaction_are_said_by_the_steps_own_fields():
     messages = conversation(5)
     cleared = made(at(messages), layer_of(micro_compact))
     assert (type(cleared), len(cleared.texts)) == (Step, 2)
-    assert cleared.tokens_cleared > 0
+    assert cleared.tokens_cleared == round(2 * (345 - 26 * 0.345))
     step = made(
         at(messages, FULL, focus="files"),
         layer_of(micro_compact),
