@@ -7,15 +7,10 @@ from typing import Any
 from agentlib.cli.arguments import Arguments
 from agentlib.cli.main import Terminal
 from offline_api import client
-from tests.fakes import say
+from tests.builders import call, say
 
 Body = dict[str, Any]
 Model = Callable[[Body], Body]
-
-
-def use(name: str, **inputs: Any) -> Body:
-    call = {"type": "tool_use", "name": name, "input": inputs}
-    return {"content": [call], "stop_reason": "tool_use"}
 
 
 def parrot(body: Body) -> Body:
@@ -25,7 +20,7 @@ def parrot(body: Body) -> Body:
     if text.startswith("Summarize this conversation"):
         return say("Nothing but parroting.")
     if text == "read":
-        return use("read_file", path="a.txt")
+        return say(call("", "read_file", path="a.txt"))
     return say(f"You said {text!r}." if text else "Read it.")
 
 

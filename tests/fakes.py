@@ -22,6 +22,7 @@ import pytest
 from agentlib.messages import blocks, last_assistant
 from agentlib.session.file import Line
 from offline_api import violation
+from tests.builders import call, say, thinking
 
 Body = dict[str, Any]
 Brain = Callable[[Body], Any]
@@ -93,28 +94,9 @@ def error(status: int, message: str = "Overloaded") -> httpx2.Response:
     return httpx2.Response(status, json=body, headers={"retry-after-ms": "1"})
 
 
-def say(*said: str | Line, stop: str | None = None) -> dict[str, Any]:
-    """A reply: strings are texts, dicts are blocks; with a call it stops for
-    `tool_use`."""
-    content = [{"type": "text", "text": s} if isinstance(s, str) else s for s in said]
-    calls = any(block["type"] == "tool_use" for block in content)
-    return {
-        "content": content,
-        "stop_reason": stop or ("tool_use" if calls else "end_turn"),
-    }
-
-
 def good(body: Body) -> dict[str, Any]:
     """A brain that has one answer."""
     return say("Good.")
-
-
-def call(name: str, tool: str = "bash", **inputs: Any) -> Line:
-    return {"type": "tool_use", "id": name, "name": tool, "input": inputs}
-
-
-def think(text: str) -> Line:
-    return {"type": "thinking", "thinking": text, "signature": ""}
 
 
 def script(*replies: Any) -> Brain:
@@ -145,7 +127,7 @@ def worker(turns: int, name: str = "toolu", summary: Any = None) -> Brain:
         if n > turns:
             return say("Done.")
         return say(
-            think(f"thought {n}"),
+            thinking(f"thought {n}"),
             f"step {n}",
             call(f"{name}_{n}", "read_file", path="a.txt"),
         )

@@ -4,6 +4,7 @@ from typing import Any
 
 from offline_api.model import Habits, reply
 from offline_api.model.view import View, conversation_of, view
+from tests.builders import assistant, call, result, user
 
 Message = dict[str, Any]
 NAMES = ("bash", "read_file", "write_file", "edit_file", "compact")
@@ -13,29 +14,17 @@ ADDS = '"""Adds numbers."""\n\ndef add(a, b):\n    """Return the sum."""'
 NOTED = "- [file] a.py | 4 lines | Adds numbers. | add: Return the sum."
 
 
-def user(text: str) -> Message:
-    return {"role": "user", "content": text}
-
-
-def assistant(text: str) -> Message:
-    return {"role": "assistant", "content": text}
-
-
 def calls(
     text: str, *made: tuple[str, dict[str, Any], str], error: bool = False
 ) -> list[Message]:
     """An assistant message with calls (tool, input, result), and the results."""
-    uses: list[Any] = [{"type": "text", "text": text}] if text else []
+    uses: list[Any] = [text] if text else []
     results: list[Any] = []
-    for i, (name, inputs, result) in enumerate(made):
-        use_id = f"toolu_{abs(hash((text, i, name, str(inputs), result)))}"
-        uses.append({"type": "tool_use", "id": use_id, "name": name, "input": inputs})
-        answer = {"type": "tool_result", "tool_use_id": use_id, "content": result}
-        results.append({**answer, "is_error": error})
-    return [
-        {"role": "assistant", "content": uses},
-        {"role": "user", "content": results},
-    ]
+    for i, (name, inputs, content) in enumerate(made):
+        use_id = f"toolu_{abs(hash((text, i, name, str(inputs), content)))}"
+        uses.append(call(use_id, name, **inputs))
+        results.append(result(use_id, content, is_error=error))
+    return [assistant(*uses), user(*results)]
 
 
 def body(*messages: Message, **more: Any) -> dict[str, Any]:

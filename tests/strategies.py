@@ -27,63 +27,21 @@ from agentlib.pipeline import Now, compact
 from agentlib.settings import Settings
 from agentlib.step import Step, drop_newest_thinking
 from session_report.frames import Shown
-
-SUMMARY = (
-    "[Conversation compressed. Transcript: t.jsonl]\n\nRead a.py.\n[End of summary]"
+from tests.builders import (
+    CHINESE,
+    ENGLISH,
+    IMAGE,
+    SUMMARY,
+    assistant,
+    call,
+    prose,
+    result,
+    text,
+    thinking,
+    user,
 )
-IMAGE: Block = {
-    "type": "image",
-    "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" * 20},
-}
+
 HIDDEN: Block = {"type": "redacted_thinking", "data": "b3BhcXVl"}
-ENGLISH = "read the next file and note what it does; "
-CHINESE = "上下文终将填满，智能体能有策略地遗忘。"
-
-
-def text(value: str, **more: Any) -> Block:
-    return {"type": "text", "text": value, **more}
-
-
-def user(*content: Block | str) -> Message:
-    return {
-        "role": "user",
-        "content": [text(c) if isinstance(c, str) else c for c in content],
-    }
-
-
-def assistant(*content: Block | str) -> Message:
-    return {**user(*content), "role": "assistant"}
-
-
-def use(name: str, tool: str = "bash", **inputs: Any) -> Block:
-    return {"type": "tool_use", "id": name, "name": tool, "input": inputs}
-
-
-def result(name: str, content: Any = "ok", **more: Any) -> Block:
-    return {"type": "tool_result", "tool_use_id": name, "content": content, **more}
-
-
-def thinking(thought: str = "Hmm.") -> Block:
-    return {"type": "thinking", "thinking": thought, "signature": "c2ln"}
-
-
-def reading(number: int, size: int = 1_000) -> list[Message]:
-    """One exchange: a call of read_file and its result of `size` characters."""
-    name = f"toolu_{number}"
-    called = assistant(f"File {number}.", use(name, "read_file", path=f"{number}.py"))
-    return [called, user(result(name, prose(size)))]
-
-
-def conversation(exchanges: int, size: int = 1_000) -> list[Message]:
-    """A request, then so many files read one by one; the last result is unseen."""
-    return [
-        user("Read every file."),
-        *(m for n in range(exchanges) for m in reading(n, size)),
-    ]
-
-
-def prose(size: int, words: str = ENGLISH) -> str:
-    return (words * (size // len(words) + 1))[:size]
 
 
 @dataclass(frozen=True)
@@ -153,7 +111,7 @@ def _exchange(number: int, turn: Exchange) -> Iterator[Message]:
     thoughts = [thinking(f"Thought {number}.{n}.") for n in range(turn.thoughts % 3)]
     thoughts += [HIDDEN] * (turn.thoughts > 2)
     used = [
-        use(name, c.tool, path=f"{name}.py")
+        call(name, c.tool, path=f"{name}.py")
         for name, c in zip(names, turn.calls, strict=True)
     ]
     yield assistant(*thoughts, *said, *used)

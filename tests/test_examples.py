@@ -19,6 +19,7 @@ from agentlib.transcripts import load
 from offline_api import client
 from offline_api.faults import Fault
 from offline_api.server import Server
+from tests.builders import call, say
 from tests.runs import READ, SMALL, a_session, a_workspace
 from windtunnel.tasks.scenarios import Clock
 
@@ -39,19 +40,12 @@ def brain(body):
     """Reads a.txt a dozen times, saying so; the offline API holds each request to its
     rules."""
     if asks_for_summary(body["messages"]):
-        return {
-            "content": [{"type": "text", "text": "Read it."}],
-            "stop_reason": "end_turn",
-        }
+        return say("Read it.")
     brain.turns += 1
     if brain.turns > 12:
-        return {
-            "content": [{"type": "text", "text": "Done."}],
-            "stop_reason": "end_turn",
-        }
-    said = {"type": "text", "text": f"Read once more, {brain.turns}.\nNothing else."}
-    call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.txt"}}
-    return {"content": [said, call], "stop_reason": "tool_use"}
+        return say("Done.")
+    words = f"Read once more, {brain.turns}.\nNothing else."
+    return say(words, call("", "read_file", path="a.txt"))
 
 
 @pytest.fixture(autouse=True)
@@ -76,10 +70,6 @@ def test_an_engine_of_ones_own_runs_is_noted_and_read_back(tmp_path):
     assert [r.context for r in loaded.requests] == [turn.context for turn in turns]
     results = [r["content"] for m in loaded.history for r in of_type(m, "tool_result")]
     assert results == [READ] * 12
-
-
-def test_the_example_has_fourteen_lines():
-    assert len(ENGINE.splitlines()) == 14
 
 
 def steps_of(folder, settings=SMALL, faults=()):

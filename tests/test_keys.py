@@ -21,6 +21,7 @@ from agentlib.pipeline import Now, compact
 from agentlib.settings import Settings
 from agentlib.step import Step
 from session_report.report import shareable
+from tests.builders import assistant, call, result, user
 from tests.key_shapes import shapes
 from tools.my_agent import FILE
 
@@ -31,18 +32,8 @@ WORDS = st.text(st.characters(codec="ascii", exclude_characters="\x00"), max_siz
 
 def history(text: str) -> list[Any]:
     """A conversation in which everybody says the text: person, model, tool."""
-    call = {
-        "type": "tool_use",
-        "id": "toolu_1",
-        "name": "read_file",
-        "input": {"path": "a.py", "offset": text},
-    }
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": text * 20}
-    said = {"type": "text", "text": text}
-    turns = [
-        {"role": "assistant", "content": [said, call]},
-        {"role": "user", "content": [result]},
-    ]
+    used = call("toolu_1", "read_file", path="a.py", offset=text)
+    turns = [assistant(text, used), user(result("toolu_1", text * 20))]
     other = json.loads(json.dumps(turns).replace("toolu_1", "toolu_2"))
     return [{"role": "user", "content": "Go on with the work. " * 40}, *turns, *other]
 

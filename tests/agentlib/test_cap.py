@@ -6,7 +6,6 @@ and what a stopped request may cost is counted.
 """
 
 import io
-import json
 import os
 import signal
 import sys
@@ -27,32 +26,23 @@ from agentlib.api.spending import Cap, CapReached, LiveError, dollars, guard
 from agentlib.cli.main import DONE, main
 from offline_api import client
 from offline_api.server import Headers, Reply, Server
+from tests.builders import without
 from tests.fakes import good
-from tests.loopback import served
+from tests.loopback import JSON, message, response, served
 from tests.runs import ctrl_c
 
 MODEL = "claude-haiku-5-5"
 USAGE = {"input_tokens": 50_000, "output_tokens": 10_000}
 """One cent."""
-JSON = {"content-type": "application/json"}
-MESSAGE = {
-    "id": "m",
-    "type": "message",
-    "role": "assistant",
-    "model": MODEL,
-    "content": [{"type": "text", "text": "Good."}],
-    "stop_reason": "end_turn",
-}
 
 
 def answer(usage: Any = USAGE) -> Reply:
-    whole = MESSAGE if usage is None else MESSAGE | {"usage": usage}
-    return Reply(200, JSON, json.dumps(whole).encode())
+    whole = message(usage=usage)
+    return response(whole if usage is not None else without(whole, "usage"))
 
 
 def torn() -> Reply:
-    whole = answer()
-    return Reply(200, JSON | {"content-length": "9999"}, whole.body)
+    return response(message(usage=USAGE), content_length="9999")
 
 
 def stopped() -> Reply:
@@ -71,7 +61,7 @@ class Counting(Server):
 
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
         if not path.startswith("/v1/messages"):
-            return Reply(404, JSON, b"{}")
+            return response({}, 404)
         self.count += 1
         return self.reply()
 
@@ -104,14 +94,14 @@ CASES = {
     "no usage": Case(lambda: answer(None)),
     "a usage of words": Case(lambda: answer({"input_tokens": "many"})),
     "the reply breaks off": Case(torn),
-    "a gateway in between": Case(lambda: Reply(504, JSON, b"{}")),
+    "a gateway in between": Case(lambda: response({}, 504)),
     "no price": Case(answer, ["--model", "unknown"], 0),
     "a price of 400 digits": Case(
         answer, ["--model", "tiny", "--price", "9" * 400 + ",1"], 0
     ),
     "no number": Case(answer, ["--max-usd", "nan"], 0),
     "a wait of an hour": Case(
-        lambda: Reply(429, JSON | {"retry-after": "3600"}, b"{}"), requests=3
+        lambda: response({}, 429, retry_after="3600"), requests=3
     ),  # one for each line, because nothing was spent
 }
 

@@ -16,35 +16,16 @@ import pytest
 from agentlib import loop
 from agentlib.api.spending import LiveError
 from agentlib.messages import blocks
-from agentlib.settings import MODEL
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from offline_api import client
 from offline_api.server import Reply, Server
-from tests.fakes import Body, Clock, call, say
-from tests.loopback import served
+from tests.builders import call, say, without
+from tests.fakes import Body, Clock
+from tests.loopback import message, response, served
 from tests.runs import SMALL
 
-JSON = {"content-type": "application/json"}
 READ = call("toolu_9", "read_file", path="a.txt")
-
-
-def message(*content: Any, **more: Any) -> Body:
-    usage = {"input_tokens": 9, "output_tokens": 9}
-    base = {
-        "id": "m",
-        "type": "message",
-        "role": "assistant",
-        "model": MODEL,
-        "usage": usage,
-    }
-    return base | {"content": list(content), "stop_reason": "end_turn"} | more
-
-
-def reply(body: Any, status: int = 200, **headers: str) -> Reply:
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    names = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Reply(status, JSON | names, raw)
 
 
 def error(kind: str, text: Any = "No.") -> Body:
@@ -64,49 +45,56 @@ CONTENTS: dict[str, Any] = {
     "nested deep": [{**READ, "input": json.loads('{"a":' * 300 + "1" + "}" * 300)}],
 }
 WHOLE: dict[str, Reply] = {
-    "no usage": reply({k: v for k, v in message(READ).items() if k != "usage"}),
-    "usage null": reply(message(READ, usage=None)),
-    "usage a list": reply(message(READ, usage=[1])),
-    "usage a text": reply(message(READ, usage="x")),
-    "usage with a list": reply(message(READ, usage={"cache_creation": [1]})),
-    "stop reason a list": reply(message(READ, stop_reason=["tool_use"])),
-    "nested too deep": reply(b'{"content":' + b"[" * 3_000 + b"]" * 3_000 + b"}"),
-    "a number too long": reply(b'{"id":' + b"9" * 5_000 + b"}"),
-    "no UTF-8": reply(b'{"id": "\xff"}'),
-    "a stream": Reply(
-        200, {"content-type": "text/event-stream"}, b"event: ping\ndata: {}\n\n"
+    "no usage": response(without(message(READ), "usage")),
+    "usage null": response(message(READ, usage=None)),
+    "usage a list": response(message(READ, usage=[1])),
+    "usage a text": response(message(READ, usage="x")),
+    "usage with a list": response(message(READ, usage={"cache_creation": [1]})),
+    "stop reason a list": response(message(READ, stop_reason=["tool_use"])),
+    "nested too deep": response(b'{"content":' + b"[" * 3_000 + b"]" * 3_000 + b"}"),
+    "a number too long": response(b'{"id":' + b"9" * 5_000 + b"}"),
+    "no UTF-8": response(b'{"id": "\xff"}'),
+    "a stream": response(
+        b"event: ping\ndata: {}\n\n", content_type="text/event-stream"
     ),
     "204": Reply(204, {}, b""),
-    "usage of texts": reply(
+    "usage of texts": response(
         message(READ, usage={"input_tokens": "9", "output_tokens": []})
     ),
-    "no content": reply({k: v for k, v in message().items() if k != "content"}),
-    "no stop reason": reply(message(READ, stop_reason=None)),
-    "unknown stop reason": reply(message(READ, stop_reason="bored")),
-    "tool_use without a call": reply(message(stop_reason="tool_use")),
-    "not JSON": reply(b"{"),
-    "empty": reply(b""),
-    "null body": reply(None),
-    "a list": reply([1]),
-    "1 MB of text": reply(message({"type": "text", "text": "x" * 1_000_000})),
-    "a web page": Reply(200, {"content-type": "text/html"}, b"<html>Log in</html>"),
+    "no content": response(without(message(), "content")),
+    "no stop reason": response(message(READ, stop_reason=None)),
+    "unknown stop reason": response(message(READ, stop_reason="bored")),
+    "tool_use without a call": response(message(stop_reason="tool_use")),
+    "not JSON": response(b"{"),
+    "empty": response(b""),
+    "null body": response(None),
+    "a list": response([1]),
+    "1 MB of text": response(message({"type": "text", "text": "x" * 1_000_000})),
+    "a web page": response(b"<html>Log in</html>", content_type="text/html"),
     "a redirect": Reply(307, {"location": "http://127.0.0.1:9/v1/messages"}, b""),
-    "400 without a reason": reply({}, 400),
-    "400 of a number": reply(error("invalid_request_error", 5), 400),
-    "403": reply(error("permission_error"), 403),
-    "404": reply(error("not_found_error"), 404),
-    "413": reply(error("request_too_large", "Request exceeds the maximum size"), 413),
-    "429 for an hour": reply(error("rate_limit_error"), 429, retry_after="3600"),
-    "529 without retry": reply(error("overloaded_error"), 529, x_should_retry="false"),
-    "500 in HTML": Reply(
-        500, {"content-type": "text/html", "retry-after-ms": "1"}, b"<html>"
+    "400 without a reason": response({}, 400),
+    "400 of a number": response(error("invalid_request_error", 5), 400),
+    "403": response(error("permission_error"), 403),
+    "404": response(error("not_found_error"), 404),
+    "413": response(
+        error("request_too_large", "Request exceeds the maximum size"), 413
     ),
-    "shorter than it says": Reply(200, JSON | {"content-length": "9999"}, b"{"),
-    "another encoding": Reply(200, JSON | {"content-encoding": "gzip"}, b"no gzip"),
+    "429 for an hour": response(error("rate_limit_error"), 429, retry_after="3600"),
+    "529 without retry": response(
+        error("overloaded_error"), 529, x_should_retry="false"
+    ),
+    "500 in HTML": response(
+        b"<html>", 500, content_type="text/html", retry_after_ms="1"
+    ),
+    "shorter than it says": response(b"{", content_length="9999"),
+    "another encoding": response(b"no gzip", content_encoding="gzip"),
 }
-CASES = {**{name: reply(message(*(c or []))) for name, c in CONTENTS.items()}, **WHOLE}
+CASES = {
+    **{name: response(message(*(c or []))) for name, c in CONTENTS.items()},
+    **WHOLE,
+}
 for _name in ("null", "a text"):
-    CASES[f"content {_name}"] = reply({**message(), "content": CONTENTS[_name]})
+    CASES[f"content {_name}"] = response({**message(), "content": CONTENTS[_name]})
 
 
 class Odds(Server):
@@ -117,7 +105,7 @@ class Odds(Server):
         self.odd = odd
         self.pause = pause
         self.replies: Iterator[Reply] = iter(
-            [reply(message(call("toolu_1", "bash", command="ls")))]
+            [response(message(call("toolu_1", "bash", command="ls")))]
         )
 
     def answer(self, method: str, path: str, headers: Any, raw: bytes) -> Reply:
@@ -168,5 +156,7 @@ def test_a_session_survives(name: str, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_session_survives_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    failure = survives(reply(message()), tmp_path, monkeypatch, pause=0.6, timeout=0.3)
+    failure = survives(
+        response(message()), tmp_path, monkeypatch, pause=0.6, timeout=0.3
+    )
     assert "answer in time" in str(failure)

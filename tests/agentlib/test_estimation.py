@@ -22,21 +22,21 @@ from agentlib.estimation import (
     prompt_tokens,
 )
 from offline_api.tokens import lay_out
-from tests.strategies import (
+from tests.builders import (
     CHINESE,
     IMAGE,
     SUMMARY,
     assistant,
+    call,
     conversation,
-    histories,
     prose,
     reading,
     result,
     text,
     thinking,
-    use,
     user,
 )
+from tests.strategies import histories
 
 DOCUMENT = {
     "type": "document",
@@ -52,7 +52,7 @@ def test_the_seeds_count_is_the_length_of_the_python_text_over_four(history):
 
 
 def test_the_count_by_block_takes_texts_and_results_of_any_shape():
-    called = assistant(thinking("t" * 600), "w" * 10, use("a", command="c" * 300))
+    called = assistant(thinking("t" * 600), "w" * 10, call("a", command="c" * 300))
     assert estimate_by_block([]) == 0
     assert (
         estimate_by_block([{"role": "user", "content": "w" * 10}]) == 4
@@ -72,7 +72,7 @@ def test_the_count_by_block_takes_texts_and_results_of_any_shape():
         ("thinking", assistant({"type": "redacted_thinking", "data": "x" * 1000}), 290),
         (
             "tool_use",
-            assistant(use("a", command="x" * 985)),
+            assistant(call("a", command="x" * 985)),
             300 + 90,
         ),  # {'command': '…'} is 1,000
         ("tool_result", user(result("a", "x" * 1000)), 345),
@@ -85,7 +85,7 @@ def test_the_count_by_block_takes_texts_and_results_of_any_shape():
         ("summary", user(SUMMARY + "x" * (1000 - len(SUMMARY))), 285),
         (
             "tool_use",
-            assistant({**use("a", q="x" * 991), "type": "server_tool_use"}),
+            assistant({**call("a", q="x" * 991), "type": "server_tool_use"}),
             300 + 90,
         ),
         ("tool_result", user(DOCUMENT), 345),
@@ -276,7 +276,7 @@ def test_twenty_thousand_chinese_characters_in_an_english_conversation(said):
     chinese = prose(20_000, CHINESE)
     history = [
         user("Explain this module."),
-        assistant("I read it.", use("a", "read_file")),
+        assistant("I read it.", call("a", "read_file")),
     ]
     history += [
         user(result("a", english)),
@@ -290,7 +290,7 @@ def test_twenty_thousand_chinese_characters_in_an_english_conversation(said):
     else:
         history += [
             user("Yes."),
-            assistant(use("b", "read_file")),
+            assistant(call("b", "read_file")),
             user(result("b", chinese)),
         ]
     assert found.estimate(history) == pytest.approx(counted(history), rel=0.15)

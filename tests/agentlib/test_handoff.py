@@ -25,19 +25,11 @@ from agentlib.tools import Workspace
 from agentlib.transcripts import Session
 from offline_api import client, violation
 from offline_api.model import Habits, reply
+from tests.builders import assistant, conversation, reading, thinking, user
 from tests.fakes import asks_for_summary as is_summary_call
 from tests.fakes import worker
 from tests.runs import SMALL, a_session, a_workspace, go
-from tests.strategies import (
-    assistant,
-    conversation,
-    histories,
-    reading,
-    results_of,
-    short,
-    thinking,
-    user,
-)
+from tests.strategies import histories, results_of, short
 from windtunnel.tasks.scenarios import REVIEW, Clock
 
 ENDS = Settings(head_tokens=500, tail_tokens=900, summary_tokens=5_000)

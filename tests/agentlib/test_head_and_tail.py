@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib.auto_compact import SummaryFailed, summary_message
+from agentlib.auto_compact import SummaryFailed
 from agentlib.estimation import message_tokens
 from agentlib.head_and_tail import (
     head_and_tail,
@@ -20,19 +20,17 @@ from agentlib.messages import active_request, exchanges, is_summary, of_type
 from agentlib.settings import Settings
 from agentlib.step import drop_thinking
 from offline_api import violation
-from tests.strategies import (
+from tests.builders import (
     IMAGE,
     assistant,
+    call,
     conversation,
-    histories,
     prose,
     reading,
     result,
-    results_of,
-    short,
-    use,
     user,
 )
+from tests.strategies import histories, results_of, short
 
 # A reading of 1,000 characters weighs 441 tokens: 345, 90 for the call, the rest its
 # words.
@@ -125,7 +123,7 @@ def test_an_older_result_is_split_only_while_enough_of_it_is_left():
 def test_what_is_no_result_is_never_split():
     messages = [*conversation(2), assistant(prose(9_000)), user(prose(9_000))]
     assert tail_of(messages, 100) == messages[-2:]
-    pictures = [*conversation(2), assistant(use("a")), user(result("a", [IMAGE]))]
+    pictures = [*conversation(2), assistant(call("a")), user(result("a", [IMAGE]))]
     assert tail_of(pictures, 100) == pictures[-2:]
 
 
@@ -143,50 +141,10 @@ def test_the_middle_gives_way_to_a_summary_between_head_and_tail():
     assert all(a is b for a, b in zip(view[-4:], messages[-4:], strict=True))
 
 
-@pytest.mark.parametrize("where", ["head", "middle", "summary", "tail"])
-def test_the_active_request_stays_word_for_word_wherever_it_stood(where):
-    asks = user("Now the tests, please.")
-    messages = {
-        "head": [asks, *conversation(8)[1:]],
-        "middle": [*conversation(3), assistant("Done."), asks, *conversation(8)[7:]],
-        "summary": [*conversation(1), assistant("Hm."), summary_message_with(asks)],
-        "tail": [*conversation(8), assistant("Done."), asks],
-    }[where]
-    messages += (
-        [m for n in range(8, 11) for m in reading(n)] if where == "summary" else []
-    )
-    view = compacted(messages)
-    assert active_request(view) == "Now the tests, please."
-    texts = [b["text"] for m in view for b in of_type(m, "text")]
-    assert texts.count("Now the tests, please.") == 1
-
-
-def summary_message_with(asks):
-    return summary_message("Did this.", "t.jsonl", asks["content"][0]["text"])
-
-
 def test_without_tail_tokens_the_tail_is_the_newest_exchanges():
     messages = conversation(8)
     assert compacted(messages, tail=None)[4:] == messages[-2:]
     assert compacted(messages, tail=None, keep_exchanges=3)[4:] == messages[-6:]
-
-
-NOTHING = {
-    "no message": [],
-    "the request alone": conversation(0),
-    "head and tail meet": conversation(3),
-    "a summary and a tail": [
-        *conversation(1),
-        user("x"),
-        summary_message("Did.", "t"),
-        *reading(2),
-    ],
-}
-
-
-@pytest.mark.parametrize("messages", NOTHING.values(), ids=NOTHING)
-def test_where_there_is_no_middle_neither_callable_is_called(messages):
-    assert head_and_tail(messages, never, never, both(500, 900)) == messages
 
 
 @pytest.mark.parametrize(

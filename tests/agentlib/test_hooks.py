@@ -8,14 +8,14 @@ from agentlib.compaction.around import Hooks, gated, hooked
 from agentlib.compaction.hooks import most_used
 from agentlib.estimation import estimate_text, message_tokens
 from agentlib.messages import PUT_BACK, Message
-from tests.strategies import assistant, prose, result, text, use, user
+from tests.builders import assistant, call, prose, result, text, user
 
 LINE = "def price(amount, rate, year): return amount * rate ** year"
 
 
 def read(name: str, answer: str, tool: str = "read_file") -> list[Message]:
-    call = {**use(name, tool), "input": {"path": f"{name}.py"}}
-    return [assistant(call), user(result(name, answer))]
+    used = call(name, tool, path=f"{name}.py")
+    return [assistant(used), user(result(name, answer))]
 
 
 def names(*messages: Message, count: int = 5) -> list[str]:
@@ -43,7 +43,7 @@ def test_the_smaller_and_the_fresher_come_first_and_no_more_than_asked_for():
 
 
 def test_of_the_same_call_the_newest_result_is_put_back():
-    again = [assistant({**use("t2", "read_file"), "input": {"path": "a.py"}})]
+    again = [assistant(call("t2", "read_file", path="a.py"))]
     messages = [
         *read("a", LINE),
         *again,

@@ -20,14 +20,13 @@ from offline_api.model import reply
 from offline_api.server import Headers, Reply, Server
 from session_report import bills
 from session_report.playback import replay
-from tests.loopback import served
+from tests.loopback import response, served
 from windtunnel.runner import Run, play
 from windtunnel.tasks.scenarios import REVIEW, Clock
 
 LONG = (
     "Rule: every report begins with '# For Ada'. " + "And so it has always been. " * 400
 )
-COLD = {"input_tokens": 0, "cache_read_input_tokens": 0}
 
 
 def started(folder: Path, **settings: int) -> tuple[Agent, Clock]:
@@ -101,7 +100,7 @@ class Strict(Server):
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
         if json.loads(raw or b"{}").get("max_tokens") == 0:
             self.refused += 1
-            return Reply(400, {"content-type": "application/json"}, b'{"type":"error"}')
+            return response({"type": "error"}, 400)
         return super().answer(method, path, headers, raw)
 
 

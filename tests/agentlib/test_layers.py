@@ -25,14 +25,8 @@ from agentlib.pipeline import (
 from agentlib.settings import Settings
 from agentlib.step import Step
 from offline_api import violation
-from tests.strategies import (
-    conversation,
-    histories,
-    requests_of,
-    short,
-    some_settings,
-    unseen_of,
-)
+from tests.builders import conversation
+from tests.strategies import histories, requests_of, short, some_settings, unseen_of
 
 
 def now_of(history: list[Message], settings: Settings, **more: Any) -> Now:
@@ -223,12 +217,3 @@ def test_whatever_a_client_raises_the_summary_has_failed():
     assert "the other provider is down" in str(step.failure)
     less = recovery.with_less(summarize)
     assert compact(now.asking(less)).compaction == "failed"
-
-
-def test_ctrl_c_in_a_summary_is_no_failure():
-    def stop(source, focus):
-        raise KeyboardInterrupt
-
-    now = now_of(conversation(9), Settings(), reason="manual", summarize=stop)
-    with pytest.raises(KeyboardInterrupt):
-        compact(now)

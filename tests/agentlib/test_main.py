@@ -3,7 +3,6 @@ conversation."""
 
 import errno
 import io
-import json
 import os
 import re
 import runpy
@@ -30,9 +29,9 @@ from agentlib.messages import INTERRUPTED
 from agentlib.settings import MODEL
 from agentlib.transcripts import load
 from offline_api.server import Headers, Reply, Server
+from tests.builders import call, say
 from tests.desk import Body, Desk, interrupted, parrot
-from tests.fakes import say
-from tests.loopback import served
+from tests.loopback import Script, message, response, served
 from tests.packages import PYTHONPATH
 from tests.runs import ctrl_c
 
@@ -399,12 +398,7 @@ def toucher(body: Body) -> Body:
     """Makes a file by a command, then says what came of it."""
     last = body["messages"][-1]["content"]
     if isinstance(last, str):
-        call = {
-            "type": "tool_use",
-            "name": "bash",
-            "input": {"command": "echo hi > made"},
-        }
-        return {"content": [call], "stop_reason": "tool_use"}
+        return say(call("", command="echo hi > made"))
     return say(f"It said: {last[0]['content']}")
 
 
@@ -479,19 +473,6 @@ def test_the_price_comes_first_and_no_command_runs_where_nobody_can_be_asked(
     assert not (here / "project/made").exists()
 
 
-class Always(Server):
-    """An endpoint that answers whatever model is asked."""
-
-    def __init__(self, reply: Body) -> None:
-        super().__init__(lambda body: say("unused"))
-        self.reply = reply
-
-    def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
-        return Reply(
-            200, {"content-type": "application/json"}, json.dumps(self.reply).encode()
-        )
-
-
 class Listing(Server):
     """An endpoint on this machine that has a list of models."""
 
@@ -502,9 +483,7 @@ class Listing(Server):
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
         if path != "/v1/models":
             return super().answer(method, path, headers, raw)
-        return Reply(
-            200, {"content-type": "application/json"}, json.dumps(self.models).encode()
-        )
+        return response(self.models)
 
 
 @pytest.mark.parametrize(
@@ -556,15 +535,7 @@ def test_the_window_is_no_larger_than_the_price_list_says(
 
 
 def test_a_price_of_ones_own_holds_the_cap_of_any_model(here, capsys, key, monkeypatch):
-    usage = {"input_tokens": 9, "output_tokens": 9}
-    reply = {
-        "id": "m",
-        "type": "message",
-        "role": "assistant",
-        "model": "tiny",
-        "usage": usage,
-    }
-    with served(Always(reply | say("Yes."))) as wire:
+    with served(Script(response(message(model="tiny")))) as wire:
         key(wire.url)
         assert live("hello", "--model", "tiny", "--price", "0,0") == 0
         assert "cost $0.0000 at tiny prices]" in capsys.readouterr().out
@@ -579,12 +550,7 @@ def test_the_cap_stops_the_run_after_the_request_that_reached_it(here, capsys, k
 
     def reader(body: Body) -> Body:
         asked.append(body)
-        call = {
-            "type": "tool_use",
-            "name": "read_file",
-            "input": {"path": f"{len(asked)}.py"},
-        }
-        return {"content": [call], "stop_reason": "tool_use"}
+        return say(call("", "read_file", path=f"{len(asked)}.py"))
 
     with served(Server(reader)) as wire:
         key(wire.url)
@@ -640,15 +606,8 @@ def writer(body: Body) -> Body:
     """Changes a file, makes another, and says so."""
     if isinstance(body["messages"][-1]["content"], str):
         files = {"a.py": "new", "new/b.py": "new"}
-        calls = [
-            {
-                "type": "tool_use",
-                "name": "write_file",
-                "input": {"path": path, "content": text},
-            }
-            for path, text in files.items()
-        ]
-        return {"content": calls, "stop_reason": "tool_use"}
+        items = files.items()
+        return say(*(call("", "write_file", path=p, content=text) for p, text in items))
     return say("Written.")
 
 
@@ -873,39 +832,6 @@ def test_these_words_quit(desk, monkeypatch, word):
     ]
 
 
-def test_a_compaction_is_previewed_and_undone(desk):
-    here = desk()
-    here.obey(*(f"{n} " + "word " * 1_000 for n in range(4)))
-    before = list(here.terminal.session.context)
-    _ = here.printed()
-    assert here.obey("/compact preview") == DONE
-    shown = here.printed()
-    assert [line[0] for line in shown[:-1]].count("-") > 0
-    assert shown[-1].endswith("and the summary; nothing was changed]")
-    assert here.terminal.session.context == before
-    assert here.obey("/compact", "/undo") == DONE
-    assert here.printed()[-1].endswith("undone]")
-    assert load(here.terminal.file).context == before
-    assert here.obey("/undo") == FAILED
-    assert "nothing to undo" in here.printed()[0]
-
-
-@pytest.mark.parametrize("command", ["/compact", "/compress"])
-def test_compact_by_hand_prints_the_tokens_and_keeps_the_focus(desk, command):
-    here = desk()
-    here.obey(*(f"{n} " + "word " * 1_000 for n in range(4)))
-    here.printed()
-    assert here.obey(f"{command} the words") == DONE
-    title, saved, bill = here.printed()
-    assert title == "[manual compact]"
-    assert saved.startswith(f"[transcript saved: {here.terminal.file.name}#")
-    before, after = saved.split("] ")[1].removesuffix(" tokens").split(" -> ")
-    assert int(after.replace(",", "")) < int(before.replace(",", ""))
-    assert bill.startswith("[turns: 0; ")
-    (compaction,) = load(here.terminal.file).compactions
-    assert (compaction.trigger, compaction.focus) == ("manual", "the words")
-
-
 def test_a_prompt_that_is_no_utf_8_loses_only_that(desk):
     here = desk()
     here.terminal.arguments = replace(here.terminal.arguments, prompt="r\udcffead")
@@ -977,17 +903,6 @@ def test_new_begins_a_session_and_keeps_the_old_one(desk):
     here.obey("/new", "/new")
     here.terminal.close()
     assert len(list(old.parent.glob("*.jsonl"))) == 2  # nothing was said in the last
-
-
-def test_ctrl_c_stops_the_run_and_keeps_the_session(desk):
-    here = desk(interrupted(parrot, at=2))
-    before = here.terminal.session
-    assert here.obey("read") == STOPPED
-    assert here.terminal.session is not before
-    assert here.terminal.session.history == load(here.terminal.file).history
-    assert here.obey("go on") == DONE
-    roles = [m["role"] for m in load(here.terminal.file).history]
-    assert roles == ["user", "assistant", "user", "user", "assistant"]
 
 
 def test_ctrl_c_ends_piped_prompts(desk, monkeypatch):

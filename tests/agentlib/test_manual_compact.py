@@ -7,13 +7,14 @@ from hypothesis import given
 
 from agentlib.manual_compact import DONE, NAME, requested_focus
 from agentlib.messages import last_assistant, of_type
-from tests.strategies import assistant, histories, result, use, user
+from tests.builders import assistant, call, result, user
+from tests.strategies import histories
 
 ASK = user("Go.")
 
 
 def asks(name="c", **inputs):
-    return use(name, NAME, **inputs)
+    return call(name, NAME, **inputs)
 
 
 @pytest.mark.parametrize(
@@ -24,12 +25,12 @@ def asks(name="c", **inputs):
         ([asks()], ""),
         ([asks(focus=None)], ""),
         ([asks(focus=["a"])], ""),
-        ([use("a"), asks(focus="auth.py"), use("b")], "auth.py"),
+        ([call("a"), asks(focus="auth.py"), call("b")], "auth.py"),
         (
             [asks("c", focus="auth.py"), asks("d"), asks("e", focus="rules")],
             "auth.py; rules",
         ),
-        ([use("a", "bash", focus="auth.py")], None),
+        ([call("a", "bash", focus="auth.py")], None),
         (["I shall compact."], None),
     ],
 )
@@ -38,7 +39,7 @@ def test_the_focus_of_the_newest_turns_call(turn, focus):
 
 
 def test_the_call_is_carried_out_with_its_results_and_those_of_its_siblings_there():
-    called = assistant(use("a"), asks(focus="auth.py"))
+    called = assistant(call("a"), asks(focus="auth.py"))
     answered = [ASK, called, user(result("a"), result("c", DONE))]
     assert requested_focus(answered) == "auth.py"
     assert requested_focus([*answered, assistant("Compacted.")]) is None

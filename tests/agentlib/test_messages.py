@@ -10,7 +10,6 @@ from agentlib.messages import (
     CUT_OFF,
     PINNED,
     active_request,
-    blocks,
     exchanges,
     is_summary,
     last_assistant,
@@ -21,39 +20,20 @@ from agentlib.messages import (
     words,
 )
 from offline_api import violation
-from tests.strategies import (
+from tests.builders import (
     IMAGE,
     SUMMARY,
     assistant,
-    conversation,
-    histories,
-    reading,
+    call,
     result,
-    results_of,
     thinking,
-    use,
     user,
 )
+from tests.strategies import histories, results_of
 
 ASK = user("Go.")
 CUT = f"{CUT_OFF}.]"
 QUOTED = "[Conversation compressed. Transcript: t.jsonl] - what does this line say?"
-
-
-def test_a_string_content_is_one_text_block_and_a_list_is_itself():
-    message = user("hi")
-    assert blocks({"role": "user", "content": "hi"}) == [{"type": "text", "text": "hi"}]
-    assert blocks(message) is message["content"]
-
-
-def test_tool_names_are_found_in_every_message_and_in_batches():
-    batch = assistant(use("a", "bash"), use("b", "read_file"))
-    later = assistant(use("c", "compact"))
-    assert tool_names([ASK, batch, later]) == {
-        "a": "bash",
-        "b": "read_file",
-        "c": "compact",
-    }
 
 
 @pytest.mark.parametrize(
@@ -72,9 +52,9 @@ def test_the_text_of_a_result_whatever_its_shape(block, text):
 
 
 def test_an_input_is_replaced_by_the_calls_id():
-    messages = [user("Go."), assistant(use("a", path="a.py")), user(result("a"))]
+    messages = [user("Go."), assistant(call("a", path="a.py")), user(result("a"))]
     new = with_results(messages, {}, {"a": {"path": "b.py"}})
-    assert new[1]["content"][0] == use("a", path="b.py")
+    assert new[1]["content"][0] == call("a", path="b.py")
     assert (new[0], new[2]) == (messages[0], messages[2])
     assert messages[1]["content"][0]["input"] == {"path": "a.py"}
 
@@ -126,16 +106,19 @@ def test_a_summary_is_known_by_its_header():
         ([user("Go.", "Quickly.")], "Go.\n\nQuickly."),
         ([user("Go."), assistant("I go."), user(result("a", "Stop."))], "Go."),
         (
-            [user("Go."), assistant(use("a")), user(result("a"), "Stop.")],
+            [user("Go."), assistant(call("a")), user(result("a"), "Stop.")],
             "Go.\n\nStop.",
         ),
         ([user("Go."), user("Stop.")], "Go.\n\nStop."),
         ([user("Go."), assistant("Done."), user("Again.")], "Again."),
         ([user("Go."), assistant("Done.")], None),
-        ([user("Go."), assistant("Do"), user(CUT), assistant(use("a"))], "Go."),
+        ([user("Go."), assistant("Do"), user(CUT), assistant(call("a"))], "Go."),
         ([user("Go."), assistant("Do"), user(CUT), assistant("ne.")], None),
         ([user("Go."), assistant("Done."), user(IMAGE)], None),
-        ([user("Go."), user(SUMMARY, ANSWERED, "Stop."), assistant(use("a"))], "Stop."),
+        (
+            [user("Go."), user(SUMMARY, ANSWERED, "Stop."), assistant(call("a"))],
+            "Stop.",
+        ),
         ([user("Go."), user(SUMMARY)], "Go."),
         ([user(SUMMARY, "Go.")], "Go."),
         ([user(SUMMARY)], None),
@@ -188,7 +171,7 @@ EMPTY = (
     "assistant message"
 )
 BLANK = "messages: text content blocks must contain non-whitespace text"
-CALLED = assistant(use("a"), use("b"))
+CALLED = assistant(call("a"), call("b"))
 ONE = result("a")
 TWO = result("b")
 
@@ -233,7 +216,7 @@ BROKEN = {
         TWICE.format(2, 3, "b"),
     ),
     "an id used again": (
-        [ASK, CALLED, user(ONE, TWO), assistant("x", use("b")), user(TWO)],
+        [ASK, CALLED, user(ONE, TWO), assistant("x", call("b")), user(TWO)],
         "messages.3.content.1: `tool_use` ids must be unique",
     ),
     "a result by the assistant": (
@@ -241,7 +224,7 @@ BROKEN = {
         "`tool_result` blocks can only be in `user` messages",
     ),
     "a call by the user": (
-        [user(use("a")), ASK],
+        [user(call("a")), ASK],
         "`tool_use` blocks can only be in `assistant` messages",
     ),
     "no content": ([ASK, {"role": "user", "content": []}], EMPTY.format(1)),
@@ -269,11 +252,11 @@ ALLOWED = {
     "results in another order": [ASK, CALLED, user(TWO, ONE)],
     "one turn in two messages": [
         ASK,
-        assistant(use("a")),
-        assistant(use("b")),
+        assistant(call("a")),
+        assistant(call("b")),
         user(ONE, TWO),
     ],
-    "an empty result": [ASK, assistant(use("a")), user(result("a", ""))],
+    "an empty result": [ASK, assistant(call("a")), user(result("a", ""))],
     "thinking and pictures": [
         user(IMAGE, "Look."),
         assistant(thinking(), "I do."),
@@ -303,8 +286,3 @@ def test_a_valid_history_without_its_newest_results_has_one(history):
     assert violation(without) == (
         UNANSWERED.format(newest, ", ".join(names)) if names else None
     )
-
-
-def test_a_call_taken_out_of_the_middle_leaves_an_unexpected_result():
-    history = [*conversation(2), *reading(2)]
-    assert violation(history[:3] + history[4:]) == UNEXPECTED.format(3, 0, "toolu_1")

@@ -16,10 +16,11 @@ from agentlib.pipeline import ContextEngine, Now, run_engine
 from agentlib.settings import Settings
 from agentlib.step import Step
 from agentlib.tools import Workspace
-from agentlib.transcripts import Session, load
+from agentlib.transcripts import Session
 from session_report.playback import replay
-from tests.fakes import Clock, client, worker
-from tests.strategies import conversation, reading, short, thinking, user
+from tests.builders import conversation, reading, thinking, user
+from tests.fakes import client, worker
+from tests.strategies import short
 from windtunnel.runner import play
 from windtunnel.tasks.scenarios import RENAME
 
@@ -83,7 +84,9 @@ def test_what_a_layer_made_is_noted_as_a_clearing_or_as_a_compaction():
     now = at(messages, reason="manual", focus="rules")
     cleared = now.cleared(micro_compact(messages, keep_recent=2))
     assert cleared.cleared == ("toolu_0", "toolu_1", "toolu_2", "toolu_3")
-    assert cleared.tokens_cleared == cleared.tokens_before - cleared.tokens_after > 0
+    # A result has 345 tokens, and its placeholder 26 characters.
+    assert cleared.tokens_cleared == round(4 * (345 - 26 * 0.345))
+    assert cleared.tokens_after == cleared.tokens_before - cleared.tokens_cleared
     view = auto_compact(messages, short, lambda: "t")
     compacted = now.compacted(view, "t")
     assert compacted.applied(messages) == view
@@ -116,12 +119,6 @@ def test_the_same_words_said_twice_are_found_where_they_stand():
     assert step.applied(messages) == [summary, messages[-1]]
 
 
-def test_a_step_that_changes_nothing_shares_everything():
-    messages = conversation(3)
-    view = at(messages, settled=2).unchanged().applied(messages)
-    assert all(a is b for a, b in zip(messages, view, strict=True))
-
-
 def test_the_bill_covers_the_messages_before_the_first_change():
     meter = TokenMeter(base_chars=1_000)
     messages = conversation(4)
@@ -135,21 +132,3 @@ def test_the_bill_covers_the_messages_before_the_first_change():
 
 
 # -- who wrote which words -------------------------------------------------------------
-
-
-def test_a_session_knows_the_persons_words_whatever_they_look_like(
-    workspace: Workspace, session: Session
-):
-    pasted = "[Conversation compressed. Transcript: x]\n\nIs this a summary?"
-    moments = list[Now]()
-
-    def engine(now: Now) -> Step:
-        moments.append(now)
-        return now.compact()
-
-    agent = Agent(client(worker(2)), workspace, session, engine=engine, clock=Clock())
-    list(agent.run(pasted))
-    agent.compact_now()
-    assert {now.persons for now in moments} == {frozenset({pasted})}
-    assert session.path
-    assert load(session.path).persons == frozenset({pasted})

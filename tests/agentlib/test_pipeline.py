@@ -27,28 +27,20 @@ from agentlib.settings import Settings
 from agentlib.step import drop_newest_thinking, drop_thinking
 from agentlib.transcripts import Session, load
 from offline_api import violation
-from session_report.frames import Shown
 from tests.benchmarks.stress import SETTINGS, WINDOW, blocks
+from tests.builders import assistant, call, conversation, prose, reading, result, user
 from tests.strategies import (
-    assistant,
     bill,
-    conversation,
     histories,
     play,
-    prose,
-    reading,
     requests_of,
-    result,
     results_of,
     seen,
     short,
     some_settings,
     unseen_of,
-    use,
-    user,
 )
 
-OFF = Settings(micro="off")
 CLEARED = "[Previous: used read_file]"
 TRIMMED = f"{prose(50)}\n\n[... 900 characters trimmed ...]\n\n{prose(1_000)[-50:]}"
 
@@ -73,18 +65,6 @@ def test_the_results_of_a_head_are_never_cleared():
     assert "toolu_0" in without.cleared
     assert "toolu_0" not in kept.cleared
     assert "toolu_4" in kept.cleared
-
-
-def test_a_context_under_the_threshold_passes_unchanged():
-    messages = conversation(5)
-    found = step(messages, OFF, summarize=never, archive=never)
-    assert list(changes(messages, found.view)) == []
-    assert len(found.view) == len(messages)
-    assert replace(found, view=[]) == Shown(
-        view=[],
-        tokens_before=found.tokens_after,
-        tokens_after=found.tokens_after,
-    )
 
 
 def test_switched_off_no_layer_does_anything():
@@ -159,7 +139,7 @@ def test_clear_at_least_waits_until_enough_would_go_and_then_clears_it_all():
 
 def test_with_clear_at_least_0_results_go_whatever_the_bill_said_of_them():
     names = [f"toolu_{n}" for n in range(4)]
-    messages = [user("Go."), assistant(*map(use, names))]
+    messages = [user("Go."), assistant(*map(call, names))]
     messages += [
         user(*(result(n, prose(900)) for n in names)),
         assistant("Hm."),

@@ -5,7 +5,6 @@ import re
 import sys
 from dataclasses import replace
 from functools import cache
-from typing import Any
 from unicodedata import category
 
 import click
@@ -23,14 +22,7 @@ from agentlib.cli.render import (
 )
 from agentlib.settings import MODEL
 from agentlib.step import Step
-
-
-def call(tool: str, **inputs: object) -> dict[str, Any]:
-    return {"type": "tool_use", "id": "toolu_1", "name": tool, "input": inputs}
-
-
-def result(content: object, **more: object) -> dict[str, Any]:
-    return {"type": "tool_result", "tool_use_id": "toolu_1", "content": content, **more}
+from tests.builders import call, result
 
 
 def lines(step: Step) -> list[str]:
@@ -88,7 +80,9 @@ def test_what_is_shown_can_be_seen(text):
 def test_keys_are_masked():
     key = "ghp_" + "Ab1" * 12
     assert plain(f"token = {key}") == "token = [masked: GitHub token]"
-    shown = click.unstyle(call_line(call("bash", command=f"echo {key}"), result(key)))
+    shown = click.unstyle(
+        call_line(call("t1", "bash", command=f"echo {key}"), result("t1", key))
+    )
     assert shown == "> bash echo [masked: GitHub token]  [masked: GitHub token]"
 
 
@@ -102,18 +96,26 @@ def test_a_text_is_cut_at_its_first_line_that_is_not_blank():
     ("call", "result", "line"),
     [
         (
-            call("read_file", path="a", limit=4),
-            result("1\n2"),
+            call("t1", "read_file", path="a", limit=4),
+            result("t1", "1\n2"),
             "read_file a limit=4  1 (lines: 2)",
         ),
-        (call("bash", command="ls\npwd"), result("a\x1b[2J"), r"bash ls  a\x1b[2J"),
         (
-            call("bash", command="x"),
-            result("gone", is_error=True),
+            call("t1", "bash", command="ls\npwd"),
+            result("t1", "a\x1b[2J"),
+            r"bash ls  a\x1b[2J",
+        ),
+        (
+            call("t1", "bash", command="x"),
+            result("t1", "gone", is_error=True),
             "bash x  error: gone",
         ),
-        (call("compact"), result([]), "compact  "),
-        (call("\x1b[2J", **{"a": "b", "n\r": 1}), result("x"), r"\x1b[2J b n\r=1  x"),
+        (call("t1", "compact"), result("t1", []), "compact  "),
+        (
+            call("t1", "\x1b[2J", **{"a": "b", "n\r": 1}),
+            result("t1", "x"),
+            r"\x1b[2J b n\r=1  x",
+        ),
     ],
 )
 def test_a_call_is_one_line_of_which_the_outcome_is_dim(call, result, line):

@@ -15,16 +15,8 @@ from agentlib.settings import MODEL
 from agentlib.step import drop_newest_thinking, drop_thinking
 from offline_api import violation
 from offline_api.body_schema import check_shape
-from tests.strategies import (
-    assistant,
-    conversation,
-    histories,
-    result,
-    text,
-    thinking,
-    use,
-    user,
-)
+from tests.builders import assistant, call, conversation, result, text, thinking, user
+from tests.strategies import histories
 
 MARK = {"type": "ephemeral"}
 HIDDEN = {"type": "redacted_thinking", "data": "b3Bhcw=="}
@@ -33,30 +25,6 @@ ASK = user("Go.")
 
 def thoughts(message):
     return of_type(message, "thinking") + of_type(message, "redacted_thinking")
-
-
-def test_thinking_goes_from_the_changed_place_on():
-    early = assistant(thinking(), "One.")
-    late = assistant(thinking(), HIDDEN, "Two.")
-    view = drop_thinking([ASK, early, ASK, late, ASK], 2)
-    assert view == [ASK, early, ASK, assistant("Two."), ASK]
-    assert view[1] is early
-
-
-def test_the_thinking_of_an_unanswered_tool_turn_stays_until_it_is_answered():
-    called = assistant(thinking(), use("a"))
-    view = drop_thinking(
-        [ASK, assistant(thinking(), "Hm."), ASK, called, user(result("a"))], 0
-    )
-    assert view[1] == assistant("Hm.")
-    assert view[3] is called
-    assert drop_newest_thinking(view)[3] == assistant(use("a"))
-
-
-def test_the_thinking_of_a_turn_that_called_nothing_goes_at_once():
-    assert drop_thinking([ASK, assistant(thinking(), "Done."), ASK], 0)[1] == assistant(
-        "Done."
-    )
 
 
 def test_a_turn_that_was_all_thinking_keeps_its_place():
@@ -90,10 +58,10 @@ def test_answered_touches_the_newest_assistant_message_only(history):
     ("content", "sent"),
     [
         ([text("\n\n"), text("Hi.")], [text("Hi.")]),
-        ([text(" "), use("a")], [use("a")]),
+        ([text(" "), call("a")], [call("a")]),
         ([{**text("Hi."), "citations": None, "parsed_output": None}], [text("Hi.")]),
-        ([{**use("a"), "caller": {"type": "direct"}}], [use("a")]),
-        ([thinking(""), use("a")], [thinking(""), use("a")]),
+        ([{**call("a"), "caller": {"type": "direct"}}], [call("a")]),
+        ([thinking(""), call("a")], [thinking(""), call("a")]),
         ([HIDDEN], [HIDDEN]),
         ([text("")], [text("(empty reply)")]),
         ([], [text("(empty reply)")]),
@@ -171,14 +139,14 @@ def test_only_a_content_that_was_mended_is_kept_beside_the_new_one():
         "service_tier": "standard",
     }
     whole = {
-        "content": [{**use("a"), "caller": 1}],
+        "content": [{**call("a"), "caller": 1}],
         "usage": usage,
         "stop_reason": "tool_use",
     }
-    assert received(whole) == {**whole, "content": [use("a")]}
+    assert received(whole) == {**whole, "content": [call("a")]}
     mended = received({**whole, "usage": {"output_tokens": "5"}}, ["a"])
     assert mended == {
-        "content": [use("a_1")],
+        "content": [call("a_1")],
         "rawContent": whole["content"],
         "usage": {},
         "stop_reason": "tool_use",
@@ -216,7 +184,7 @@ def test_a_request_marks_the_system_prompt_the_settled_edge_and_the_end():
 
 def test_the_settled_marker_is_on_the_last_block_of_a_copy():
     batch = user(result("a", "1"), result("b", "2"))
-    messages = [ASK, assistant(use("a"), use("b")), batch, assistant("Two."), ASK]
+    messages = [ASK, assistant(call("a"), call("b")), batch, assistant("Two."), ASK]
     sent = asked(messages, settled=3)["messages"]
     assert sent[2]["content"][0] is batch["content"][0]
     assert sent[2]["content"][1] == {**batch["content"][1], "cache_control": MARK}
@@ -236,10 +204,10 @@ def test_thinking_carries_no_marker():
 
 
 @pytest.mark.parametrize(
-    "block", [text("x" * 900), use("b") | {"input": {"a": "x" * 900}}]
+    "block", [text("x" * 900), call("b") | {"input": {"a": "x" * 900}}]
 )
 def test_a_content_that_no_request_could_hold_is_cut(block):
-    whole = [text("Hi."), use("a"), block, *([text("more")] * 9)]
+    whole = [text("Hi."), call("a"), block, *([text("more")] * 9)]
     reply = received({"content": whole}, most=800)
     assert reply["content"][:2] == whole[:2]
     assert [part["type"] for part in reply["content"][2:]] == ["text"]

@@ -27,7 +27,8 @@ from agentlib.session.file import (
 )
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from tests.fakes import Clock, asks_for_summary, call, client, lines_of, say, worker
+from tests.builders import call, say
+from tests.fakes import Clock, asks_for_summary, client, lines_of, worker
 from tests.runs import SMALL, a_session, ctrl_c
 
 posix = pytest.mark.skipif(
@@ -150,17 +151,6 @@ def test_every_object_is_read_and_other_text_reported(tmp_path, data, lines, ski
     parts = [part for _, part in numbered(path)]
     assert [p for p in parts if isinstance(p, dict)] == lines
     assert [p for p in parts if isinstance(p, str)] == skipped
-
-
-def test_a_line_that_was_changed_is_told_by_its_checksum(tmp_path):
-    session = a_session(tmp_path)
-    session.say("Add 1 and 1.", at=0)
-    whole = session.path.read_bytes()
-    session.path.write_bytes(whole.replace(b"Add 1 and 1.", b"Add 1 and 2."))
-    assert [line["crc32"] is None for _, line in numbered(session.path)] == [
-        False,
-        True,
-    ]
 
 
 def test_a_torn_line_is_closed_before_the_next(tmp_path):

@@ -40,7 +40,8 @@ from agentlib.session.undo import undo
 from agentlib.settings import Settings
 from agentlib.transcripts import Session, load
 from session_report.playback import replay
-from tests.fakes import Body, Clock, call, client, error, say, think
+from tests.builders import call, say, thinking
+from tests.fakes import Body, Clock, client, error
 from tests.runs import SMALL, a_session, a_workspace, ctrl_c, state
 from windtunnel import engines
 
@@ -73,10 +74,12 @@ ODD_REPLIES: dict[str, Callable[[str], Body]] = {
     "an unknown tool": lambda name: say(call(name, "nope", x=1)),
     "a wish to compact": lambda name: say(call(name, "compact", focus="f")),
     "a call that was cut": lambda name: say(call(name, "read_file"), stop="max_tokens"),
-    "a wrong path": lambda name: say(think("hm"), call(name, "read_file", path="gone")),
+    "a wrong path": lambda name: say(
+        thinking("hm"), call(name, "read_file", path="gone")
+    ),
     "a broken call": lambda name: say({**call(f"{name}.b"), "input": "a"}, SERVERS),
     "words that were cut": lambda name: say("And so", stop="max_tokens"),
-    "thoughts alone": lambda name: say(think("hm"), stop="pause_turn"),
+    "thoughts alone": lambda name: say(thinking("hm"), stop="pause_turn"),
 }
 OURS = ["ours"] * 20
 """As often as all other engines together."""
@@ -208,7 +211,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(more=st.text(st.characters(codec="utf-8"), max_size=30))
     def say(self, more: str) -> None:
-        self.plan = [say(think("hm"), self.read(120))]
+        self.plan = [say(thinking("hm"), self.read(120))]
         self.go(self.say_words(more))
 
     @rule(
@@ -219,7 +222,7 @@ class Life(RuleBasedStateMachine):
         )
     )
     def call(self, sizes: list[list[int]]) -> None:
-        self.plan = [say(think("hm"), *map(self.read, batch)) for batch in sizes]
+        self.plan = [say(thinking("hm"), *map(self.read, batch)) for batch in sizes]
         self.go(self.say_words("Read."))
 
     @rule()

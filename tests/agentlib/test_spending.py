@@ -39,8 +39,9 @@ from agentlib.api.spending import (
 from agentlib.settings import MODEL
 from offline_api.cache import PromptCache
 from offline_api.server import Reply, Server
+from tests.builders import without
 from tests.fakes import good
-from tests.loopback import Wire, served
+from tests.loopback import Script, Wire, message, response, served
 
 OPUS = "claude-opus-5-5"
 MILLION = 1_000_000
@@ -103,7 +104,7 @@ def test_a_price_of_ones_own_is_for_other_models_than_the_files_and_may_be_nothi
     own_price("own-model", "0,0")
     assert dollars(usage, "own-model") == 0
     own_price(OPUS, "0,0")
-    assert dollars(usage, OPUS) > 0
+    assert dollars(usage, OPUS) == pytest.approx(24.2)
 
 
 def test_a_price_may_say_what_the_cache_costs_and_count_instead_of_the_files():
@@ -279,15 +280,12 @@ def test_a_stream_under_a_cap_is_refused_before_anything_is_sent(wire: Wire):
 
 @pytest.mark.parametrize("cap", [None, Cap(1.0)])
 def test_a_web_page_is_no_messages_api(cap: Cap | None):
-    class Page(Server):
-        def answer(self, *asked: Any) -> Reply:
-            return Reply(200, {"content-type": "text/html"}, b"<html>Log in</html>")
-
+    page = response(b"<html>Log in</html>", content_type="text/html")
     with (
-        served(Page(good)) as page,
+        served(Script(page)) as wire,
         pytest.raises(LiveError, match="is not a Messages API"),
     ):
-        ask(metered(page, cap))
+        ask(metered(wire, cap))
 
 
 def test_the_cap_does_not_stop_what_is_free(wire: Wire):
@@ -346,28 +344,8 @@ def test_a_compaction_by_the_api_is_counted_beside_the_message():
 
 def reply(usage: Any) -> Reply:
     """A response with this usage. `usage` None: with none."""
-    message = {
-        "id": "m",
-        "type": "message",
-        "role": "assistant",
-        "model": MODEL,
-        "content": [],
-    }
-    message |= {"stop_reason": "end_turn"} | ({} if usage is None else {"usage": usage})
-    return Reply(
-        200, {"content-type": "application/json"}, json.dumps(message).encode()
-    )
-
-
-class Script(Server):
-    """A provider that sends these responses, and the last one again and again."""
-
-    def __init__(self, *replies: Reply) -> None:
-        super().__init__(good)
-        self.replies = list(replies)
-
-    def answer(self, *asked: Any) -> Reply:
-        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+    whole = message(usage=usage)
+    return response(whole if usage is not None else without(whole, "usage"))
 
 
 GOOD = {"input_tokens": 1_000, "output_tokens": 10}
@@ -407,14 +385,8 @@ def test_null_counts_of_the_cache_are_countable():
 
 
 def busy(code: int = 529, **headers: str) -> Reply:
-    names = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = {
-        "type": "error",
-        "error": {"type": "overloaded_error", "message": "Overloaded"},
-    }
-    return Reply(
-        code, {"content-type": "application/json", **names}, json.dumps(body).encode()
-    )
+    error = {"type": "overloaded_error", "message": "Overloaded"}
+    return response({"type": "error", "error": error}, code, **headers)
 
 
 def patient(wire: Wire, said: list[str]) -> anthropic.Anthropic:
@@ -489,15 +461,7 @@ def test_silence_ends_the_run_without_another_try():
 # -- requests that may have cost something, and nobody says how much ---------------------
 
 WHOLE = json.dumps(
-    {
-        "id": "m",
-        "type": "message",
-        "role": "assistant",
-        "model": MODEL,
-        "content": [{"type": "text", "text": "Good."}],
-        "stop_reason": "end_turn",
-        "usage": {"input_tokens": 50_000, "output_tokens": 5_000},
-    }
+    message(usage={"input_tokens": 50_000, "output_tokens": 5_000})
 ).encode()
 TYPE = b"content-type: application/json\r\n"
 
@@ -690,13 +654,7 @@ def test_a_reply_is_read_up_to_a_bound(unit: str):
 def test_an_error_of_ten_megabytes_is_cut(coding: str):
     text = json.dumps({"error": {"type": "x", "message": "word " * 2_000_000}}).encode()
     body = gzip.compress(text) if coding == "gzip" else text
-    headers = {"content-type": "application/json", "content-encoding": coding}
-
-    class Long(Server):
-        def answer(self, *asked: Any) -> Reply:
-            return Reply(400, headers, body)
-
-    with served(Long(good)) as wire:
+    with served(Script(response(body, 400, content_encoding=coding))) as wire:
         web = anthropic.DefaultHttpxClient(**BOUNDED)
         api = metered(wire, Cap(1.0)).with_options(http_client=web)
         with pytest.raises(anthropic.BadRequestError) as refused:

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from agentlib.transcripts import load
+from tests.builders import say
 from tests.desk import Body, Desk, Model, interrupted, parrot
-from tests.fakes import say
 
 FILE = Path(__file__).with_name("terminal.txt")
 TYPED = "agent> "

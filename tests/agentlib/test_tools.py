@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentlib.tools import CAP, ROOM, ToolError, Workspace, fit, page, result
+from tests.builders import call
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
 
@@ -107,15 +108,9 @@ def test_null_leaves_an_optional_input_out(workspace):
 
 
 def test_a_result_answers_its_call(workspace):
-    call = {
-        "type": "tool_use",
-        "id": "toolu_1",
-        "name": "bash",
-        "input": {"command": "echo hi"},
-    }
     good = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "hi"}
-    assert result(call, workspace) == good
-    bad = result(call | {"input": {"command": "echo no; exit 4"}}, workspace)
+    assert result(call("toolu_1", command="echo hi"), workspace) == good
+    bad = result(call("toolu_1", command="echo no; exit 4"), workspace)
     assert bad == good | {"content": "no\n(exit code 4)", "is_error": True}
 
 
@@ -123,14 +118,9 @@ def test_an_unexpected_error_is_raised(workspace):
     def broken(_: str) -> str:
         raise RuntimeError("the session is gone")
 
-    call = {
-        "type": "tool_use",
-        "id": "toolu_1",
-        "name": "recall",
-        "input": {"tool_use_id": "x"},
-    }
+    made = call("toolu_1", "recall", tool_use_id="x")
     with pytest.raises(RuntimeError, match="the session is gone"):
-        result(call, Workspace(workspace.root, recall=broken))
+        result(made, Workspace(workspace.root, recall=broken))
 
 
 def test_recall_gives_an_earlier_result_back(workspace):
@@ -583,13 +573,7 @@ def test_every_long_value_of_the_file_of_keys_is_masked_whatever_its_name(worksp
     lines = [f"{name}={value}" for name, value in values.items()]
     lines[2] = f'QUOTED="{values["QUOTED"]}" # said twice'
     (workspace.root / ".env").write_text("\n".join([*lines, "SHORT=development"]))
-    call = {
-        "type": "tool_use",
-        "id": "toolu_1",
-        "name": "bash",
-        "input": {"command": "cat .env"},
-    }
-    shown = result(call, workspace)["content"]
+    shown = result(call("toolu_1", command="cat .env"), workspace)["content"]
     assert [value for value in values.values() if value in shown] == []
     assert shown.count("[masked: a key]") == len(values)
     assert shown.endswith("SHORT=development")
@@ -619,8 +603,7 @@ def test_no_result_shows_a_key(workspace):
     masked = masked.replace("8000000000000", "[masked: a key]")
 
     def shown(workspace: Workspace, name: str, **inputs: str) -> str:
-        call = {"type": "tool_use", "id": "toolu_1", "name": name, "input": inputs}
-        return result(call, workspace)["content"]
+        return result(call("toolu_1", name, **inputs), workspace)["content"]
 
     assert shown(keyed, "bash", command="cat .env") == f"{masked}SHORT_KEY=three"
     assert (
@@ -655,8 +638,7 @@ def test_a_key_that_a_cut_divides_is_not_shown_in_part(workspace, where, shown):
             ("read_file", {"path": "long"}),
             ("read_file", {"path": "lines"}),
         ):
-            call = {"type": "tool_use", "id": "t", "name": name, "input": inputs}
-            text = result(call, keyed)["content"]
+            text = result(call("t", name, **inputs), keyed)["content"]
             assert KEY[:8] not in text
             assert len(text) <= CAP
 

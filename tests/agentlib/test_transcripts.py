@@ -22,16 +22,8 @@ from agentlib.session.file import Request
 from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
-from tests.fakes import (
-    Clock,
-    asks_for_summary,
-    bare,
-    call,
-    client,
-    lines_of,
-    say,
-    worker,
-)
+from tests.builders import call, say
+from tests.fakes import Clock, asks_for_summary, bare, client, lines_of, worker
 from tests.runs import READ, SMALL, a_session, a_workspace, ctrl_c, go, state
 
 
@@ -52,18 +44,6 @@ def test_every_message_is_on_disk_before_the_next_request(tmp_path, workspace):
     go(brain, workspace, session)
     assert len(asked) > 14
     assert any(c.failure is None for c in session.compactions)
-
-
-def test_pending_are_the_calls_without_a_result(tmp_path):
-    session = a_session(tmp_path)
-    assert session.pending == ()
-    session.say("Go.", at=0)
-    session.reply(say(call("toolu_1"), call("toolu_2"), call("toolu_3")), at=1)
-    session.answer(
-        {"type": "tool_result", "tool_use_id": "toolu_2", "content": "ok"}, at=2
-    )
-    assert session.pending == ("toolu_1", "toolu_3")
-    assert load(session.path).pending == ("toolu_1", "toolu_3")
 
 
 def test_an_unknown_line_changes_nothing(tmp_path, workspace):
@@ -316,16 +296,6 @@ def test_with_a_session_file_the_archive_is_a_place_in_it(tmp_path, workspace):
         name, _, uuid = compaction.archive.partition("#")
         assert name == "s.jsonl"
         assert lines[uuid]["type"] == "user"
-
-
-def test_recall_returns_what_was_cleared_and_compacted_and_loaded(tmp_path, workspace):
-    session = a_session(tmp_path)
-    go(worker(12), workspace, session)
-    assert any(c.failure is None for c in session.compactions)
-    for name in ("toolu_1", "toolu_6", "toolu_12"):
-        assert session.recall(name) == load(session.path).recall(name) == READ
-    with pytest.raises(KeyError, match="toolu_99"):
-        session.recall("toolu_99")
 
 
 def test_a_search_finds_lines_of_results_and_words_but_not_those_of_a_search(tmp_path):

@@ -1,15 +1,13 @@
 """What still waits: the person's words without an answer survive every compaction, and
 those with an answer don't wait again."""
 
-from dataclasses import replace
 from typing import Any, get_args
 
-import anthropic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentlib import loop, presets
+from agentlib import presets
 from agentlib.estimation import TokenMeter
 from agentlib.messages import (
     ANSWERED,
@@ -21,7 +19,6 @@ from agentlib.messages import (
     is_summary,
     of_type,
     waiting,
-    words,
 )
 from agentlib.pipeline import Now, compact
 from agentlib.settings import Settings
@@ -29,27 +26,10 @@ from agentlib.step import Reason
 from agentlib.transcripts import load
 from offline_api import violation
 from session_report.playback import replay
-from tests.fakes import (
-    Clock,
-    asks_for_summary,
-    call,
-    client,
-    error,
-    prompt,
-    say,
-    script,
-    worker,
-)
+from tests.builders import assistant, call, say, user
+from tests.fakes import asks_for_summary, prompt, script, worker
 from tests.runs import go
-from tests.strategies import (
-    assistant,
-    histories,
-    result,
-    short,
-    some_settings,
-    use,
-    user,
-)
+from tests.strategies import histories, short, some_settings
 
 PRESETS = {name: preset.scaled(4_000) for name, preset in presets.ALL.items()}
 reasons = st.sampled_from(get_args(Reason))
@@ -69,11 +49,6 @@ def moment(
 ) -> Now:
     given: dict[str, Any] = {"summarize": short, "archive": lambda: "t"}
     return Now(messages, settings, meter=TokenMeter(), reason=reason, **given, **more)
-
-
-def spoken(messages: list[Message]) -> list[str]:
-    """The person's texts that a request shows, in their order."""
-    return [text for m in messages if m["role"] == "user" for text in words(m)]
 
 
 @given(
@@ -98,34 +73,6 @@ def test_what_was_answered_never_waits_again(history, settings, reason):
     for now in (messages, [*messages, user("And this?")]):
         view = compact(moment(now, settings, reason)).applied(now)
         assert [text for _, text in waiting(view)] == [text for _, text in waiting(now)]
-
-
-@pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("reason", get_args(Reason))
-def test_two_messages_that_wait_both_stay(name: str, reason: Reason):
-    messages: list[Message] = [user("Read.")]
-    for n in range(8):
-        messages += [assistant(use(f"t{n}")), user(result(f"t{n}", "x y z " * 150))]
-    said = ["First: never push to main.", "Second: now fix the bug."]
-    messages += [assistant("Done."), *map(user, said)]
-    view = compact(moment(messages, PRESETS[name], reason)).applied(messages)
-    assert [text for text in spoken(view) if text in said] == said
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_a_finished_request_is_not_live_after_a_compaction_by_hand(
-    workspace, session, name
-):
-    settings = PRESETS[name]
-    go(worker(3), workspace, session, "Delete old.log.", settings=settings)
-    agent = loop.Agent(client(worker(0)), workspace, session, settings, clock=Clock())
-    agent.compact_now()
-    seen = []
-    go(script(say("4")), workspace, session, "What is 2 + 2?", seen, settings=settings)
-    sent = seen[-1]["messages"]
-    assert [text for _, text in waiting(sent)] == ["What is 2 + 2?"]
-    is_alone = not any(message["role"] == "assistant" for message in sent)
-    assert spoken(sent) == ["What is 2 + 2?"] or not is_alone
 
 
 # A summary alone, one between a head and a tail, and one before a tail.
@@ -187,28 +134,3 @@ def test_words_like_a_request_for_a_summary_are_not_sent_in_its_place(
     assert asks_for_summary(wish)
     assert prompt(wish) != said
     assert [text for _, text in waiting(request["messages"], session.persons)] == [said]
-
-
-def overloaded(body: dict[str, Any]) -> Any:
-    return say("A summary.") if asks_for_summary(body) else error(529)
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_after_an_overload_both_messages_are_sent(workspace, session, name):
-    settings = PRESETS[name]
-    go(worker(3), workspace, session, "Read.", settings=settings)
-    first = "First: never push."
-    second = "Second: fix the bug."
-    seen = []
-    with pytest.raises(anthropic.APIStatusError):
-        go(overloaded, workspace, session, first, settings=settings)
-    tight = replace(settings, threshold=300, threshold_pct=None)
-    go(worker(2, "again"), workspace, session, second, seen, settings=tight)
-    assert any(c.failure is None for c in session.compactions)
-    for body in (body for body in seen if not asks_for_summary(body)):
-        assert [
-            text for text in spoken(body["messages"]) if text in (first, second)
-        ] == [
-            first,
-            second,
-        ]

@@ -21,7 +21,7 @@ from agentlib.api.live import live_client
 from agentlib.api.spending import Cap, CapReached, LiveError, NotSent, guard, is_free
 from offline_api.server import Headers, Reply, Server
 from tests.fakes import good
-from tests.loopback import served
+from tests.loopback import message, response, served
 
 MODEL = "claude-haiku-5-5"
 ASK: dict[str, Any] = {
@@ -29,7 +29,6 @@ ASK: dict[str, Any] = {
     "max_tokens": 9,
     "messages": [{"role": "user", "content": "Hi."}],
 }
-JSON = {"content-type": "application/json"}
 HALF_A_DOLLAR: dict[str, Any] = {"input_tokens": 0, "output_tokens": 1_000_000}
 PRICED = {
     "messages.create",
@@ -67,19 +66,11 @@ class Shop(Server):
     def __init__(self, usage: dict[str, Any], **more: Any) -> None:
         super().__init__(good)
         self.came = list[tuple[str, str]]()
-        self.message = {
-            "id": "m",
-            "type": "message",
-            "role": "assistant",
-            "model": MODEL,
-            "content": [{"type": "text", "text": "Good."}],
-            "stop_reason": "end_turn",
-            "usage": usage,
-        } | more
+        self.message = message(usage=usage, **more)
 
     def answer(self, method: str, path: str, headers: Headers, raw: bytes) -> Reply:
         self.came.append((method, path))
-        return Reply(200, JSON, json.dumps(self.message).encode())
+        return response(self.message)
 
 
 @contextmanager

@@ -40,9 +40,10 @@ from agentlib.settings import Settings
 from agentlib.transcripts import Session, load
 from session_report.kept import EARLIER, compacted
 from session_report.playback import replay
-from tests.fakes import Clock, asks_for_summary, call, client, say, worker
+from tests.builders import assistant, call, conversation, say, user
+from tests.fakes import Clock, asks_for_summary, client, worker
 from tests.runs import SMALL, go, state
-from tests.strategies import assistant, conversation, histories, short, user
+from tests.strategies import histories, short
 
 WORDS = replace(SMALL, words_tokens=400)
 SUMMARY = summary_message("Read.", "t")
@@ -278,17 +279,6 @@ def test_a_replay_has_the_same_blocks(workspace, session):
     assert any(said_in(b) for f in frames for m in f.context for b in blocks(m))
     without = replay(loaded, SMALL)
     assert not any(said_in(b) for f in without for m in f.context for b in blocks(m))
-
-
-def test_a_resumed_session_goes_on_with_the_words(workspace, session):
-    compacted_often(workspace, session, 2)
-    session.close()
-    loaded = load(session.path)
-    agent = Agent(client(worker(0)), workspace, loaded, WORDS, clock=Clock(3e9))
-    list(agent.run("And now?"))
-    agent.compact_now()
-    assert in_context(loaded) == [RULE, "Request 1: read it once more.", "And now?"]
-    loaded.close()
 
 
 def test_the_report_counts_words_in_the_block_as_kept(workspace, session):

@@ -21,6 +21,7 @@ from course.scoreboard import (
     played,
     scorecard,
 )
+from tests.builders import call
 from windtunnel.runner import repeated
 from windtunnel.tasks.scenarios import REVIEW
 
@@ -153,11 +154,7 @@ def test_no_words_of_the_scorecard_lie_on_one_another_or_under_its_line():
 
 def test_a_second_read_of_the_same_lines_counts_and_one_of_others_does_not():
     def read(path: str, **more: int) -> dict:
-        return {
-            "type": "tool_use",
-            "name": "read_file",
-            "input": {"path": path, **more},
-        }
+        return call("", "read_file", path=path, **more)
 
     calls = [read("a"), read("b"), read("a", offset=9), read("a"), read("a")]
     assert repeated([{"role": "assistant", "content": calls}], "read_file") == 2

@@ -45,7 +45,7 @@ def test_a_trimmed_result_is_part_kept_and_part_gone():
     history = conversation(3_000, 10)
     [tile] = [t for t in wm.tiles(trim_results(history), history) if t.gone]
     assert tile.kind == "tool_result"
-    assert tile.tokens > tile.gone > 0
+    assert (round(tile.tokens), round(tile.gone)) == (565, 470)
 
 
 def test_tokens_are_scaled_to_what_was_billed():

@@ -9,7 +9,7 @@ import pytest
 
 from offline_api.model import reply
 from offline_api.server import Reply, Server
-from tests.api_bodies import BETAS, ELSEWHERE, WRONG, Case, invalid, valid
+from tests.api_bodies import BETAS, ELSEWHERE, Case, invalid, valid
 
 
 def sent(case: Case) -> Reply:
@@ -46,7 +46,3 @@ def test_a_body_that_the_api_refuses_is_refused(case: Case):
     assert answer.status in (400, 404), case.body
     assert "Traceback" not in refusal(answer)
     assert "not simulated" not in refusal(answer)
-
-
-def test_each_way_to_be_wrong_is_tried():
-    assert len(WRONG) >= 140

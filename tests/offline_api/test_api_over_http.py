@@ -21,6 +21,7 @@ from anthropic import beta_tool
 from agentlib.settings import MODEL
 from offline_api import client
 from offline_api.server import Server
+from tests.builders import call, say
 from tests.loopback import served
 
 Body = dict[str, Any]
@@ -32,15 +33,8 @@ def model(body: Body) -> Body:
     """Read a.py, then say what the tool returned."""
     last = body["messages"][-1]["content"]
     if isinstance(last, list) and last[-1]["type"] == "tool_result":
-        text = {"type": "text", "text": f"It holds {last[-1]['content']}."}
-        return {"content": [text], "stop_reason": "end_turn"}
-    call = {
-        "type": "tool_use",
-        "name": "read_file",
-        "input": {"path": "a.py", "n": [1, "读"]},
-    }
-    said = {"type": "text", "text": "I read it. 好"}
-    return {"content": [said, call], "stop_reason": "tool_use"}
+        return say(f"It holds {last[-1]['content']}.")
+    return say("I read it. 好", call("", "read_file", path="a.py", n=[1, "读"]))
 
 
 @pytest.fixture

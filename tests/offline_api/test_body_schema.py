@@ -16,7 +16,7 @@ from offline_api import model
 from offline_api.errors import Refusal
 from offline_api.rules import check, read_body
 from offline_api.server import Server
-from tests.strategies import text
+from tests.builders import text
 
 Body = dict[str, Any]
 KEY = {"x-api-key": "any"}
@@ -84,12 +84,6 @@ def asked(content: Any, **more: Any) -> Body:
     }
 
 
-def test_counting_tokens_needs_no_max_tokens():
-    body = asked("Hi")
-    del body["max_tokens"]
-    assert said(body, counts_only=True) is None
-
-
 TURN = {"role": "user", "content": "Hi"}
 EXTRA: Body = {"name": "bash", "input_schema": {"type": "object"}, "run": 1}
 TTL = {"type": "ephemeral", "ttl": 9}
@@ -139,29 +133,6 @@ TAGS = "does not match any of the expected tags"
 )
 def test_a_wrong_shape_is_named_by_its_path(body: Body, wording: str):
     assert said(body) == wording
-
-
-@pytest.mark.parametrize(
-    ("more", "feature"),
-    [
-        ({"output_config": {"format": {"type": "json_schema"}}}, "structured output"),
-        ({"output_format": {"type": "json_schema"}}, "structured output"),
-        (
-            {
-                "tools": [
-                    {"name": "bash", "input_schema": {"type": "object"}, "strict": True}
-                ]
-            },
-            "tools with a strict",
-        ),
-        ({"thread": {"type": "create"}}, "threads"),
-        ({"mcp_servers": [{}]}, "MCP servers"),
-    ],
-)
-def test_a_feature_that_is_not_simulated_is_named(more: Body, feature: str):
-    assert str(said(asked("Hi", **more))).startswith(f"not simulated: {feature}")
-    loose = {"name": "bash", "input_schema": {"type": "object"}, "strict": False}
-    assert said(asked("Hi", output_config={"effort": "low"}, tools=[loose])) is None
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from offline_api.completion import finished, fitting
 from offline_api.tokens import TEXT, block_tokens
+from tests.builders import call, say, text
 
 Body = dict[str, Any]
-TEXT_BLOCK = {"type": "text", "text": "one two three"}
-CALL = {"type": "tool_use", "name": "bash", "input": {"command": "ls"}}
+TEXT_BLOCK = text("one two three")
+CALL = call("", "bash", command="ls")
 SAID = {"content": [TEXT_BLOCK, CALL], "stop_reason": "tool_use"}
 BODY: Body = {"max_tokens": 500, "messages": [{"role": "user", "content": "Hi"}]}
 
@@ -24,7 +25,7 @@ def test_an_answer_that_fits_is_left_alone_but_for_its_ids():
 
 
 def test_a_text_is_cut_and_a_call_that_does_not_fit_is_left_out():
-    assert fitting([TEXT_BLOCK, CALL], TEXT + 2) == [{"type": "text", "text": "one "}]
+    assert fitting([TEXT_BLOCK, CALL], TEXT + 2) == [text("one ")]
     assert fitting([TEXT_BLOCK, CALL], TEXT + 5) == [TEXT_BLOCK]
     assert fitting([CALL, TEXT_BLOCK], 20) == []
     assert fitting([TEXT_BLOCK], TEXT) == []
@@ -59,10 +60,7 @@ def test_faults_of_the_answer_empty_it_or_cut_it_in_half():
     )
     content, stop = finished(SAID, BODY, seed="s", room=1_000, fault="truncated")
     assert (content, stop) == ([TEXT_BLOCK], "max_tokens")
-    long = {
-        "content": [{"type": "text", "text": "word " * 100}],
-        "stop_reason": "end_turn",
-    }
+    long = say("word " * 100)
     content, stop = finished(long, BODY, seed="s", room=1_000, fault="truncated")
     assert stop == "max_tokens"
     assert (

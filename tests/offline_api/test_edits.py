@@ -13,6 +13,7 @@ from offline_api import client
 from offline_api.edits import as_edits, cleared
 from offline_api.faults import Fault
 from offline_api.tokens import lay_out
+from tests.builders import assistant, call, result, say, thinking, user
 
 Body = dict[str, Any]
 CLEARING = "context-management-2025-06-27"
@@ -37,21 +38,9 @@ def uses(value: int) -> Body:
 def conversation(calls: int, words: int = 200, **more: Any) -> Body:
     messages: list[Any] = [{"role": "user", "content": "Read all files."}]
     for i in range(calls):
-        name = "bash" if i % 2 else "read_file"
-        thought = {"type": "thinking", "thinking": "Next.", "signature": "s"}
-        call = {
-            "type": "tool_use",
-            "id": f"t{i}",
-            "name": name,
-            "input": {"path": f"{i}.py"},
-        }
-        messages.append({"role": "assistant", "content": [thought, call]})
-        result = {
-            "type": "tool_result",
-            "tool_use_id": f"t{i}",
-            "content": "word " * words,
-        }
-        messages.append({"role": "user", "content": [result]})
+        used = call(f"t{i}", "bash" if i % 2 else "read_file", path=f"{i}.py")
+        messages.append(assistant(thinking("Next."), used))
+        messages.append(user(result(f"t{i}", "word " * words)))
     return {
         "model": MODEL,
         "max_tokens": 500,
@@ -89,7 +78,7 @@ def test_all_but_the_newest_results_are_cleared_above_the_trigger():
     after, (applied,) = edited(body, {"type": CLEAR, "trigger": tokens(size)})
     assert [bool(text) for text in shown(after)] == [False] * 3 + [True] * 3
     assert applied["cleared_tool_uses"] == 3
-    assert applied["cleared_input_tokens"] == size - lay_out(after).tokens > 0
+    assert applied["cleared_input_tokens"] == size - lay_out(after).tokens == 951
 
 
 def test_the_trigger_may_count_tool_uses_and_keep_may_be_none():
@@ -161,12 +150,8 @@ def worker(body: Body) -> Body:
     """Call a tool on and on, and write a summary when the last words ask for one."""
     last = body["messages"][-1]["content"]
     if isinstance(last, str) and ("summary" in last or last == "Only the rules."):
-        return {
-            "content": [{"type": "text", "text": f"SUM {last}"}],
-            "stop_reason": "end_turn",
-        }
-    call = {"type": "tool_use", "name": "read_file", "input": {"path": "a.py"}}
-    return {"content": [call], "stop_reason": "tool_use"}
+        return say(f"SUM {last}")
+    return say(call("", "read_file", path="a.py"))
 
 
 def ask(

@@ -9,6 +9,7 @@ from agentlib.messages import SUMMARY_WANTED
 from agentlib.settings import MODEL
 from offline_api import client
 from offline_api.faults import Fault, Faults
+from tests.builders import say
 
 Body = dict[str, Any]
 TURN: Any = [{"role": "user", "content": "Go on."}]
@@ -16,10 +17,7 @@ SUMMARY: Any = [*TURN, {"role": "user", "content": f"{SUMMARY_WANTED} Briefly."}
 
 
 def model(body: Body) -> Body:
-    return {
-        "content": [{"type": "text", "text": "Done. " * 40}],
-        "stop_reason": "end_turn",
-    }
+    return say("Done. " * 40)
 
 
 def ask(

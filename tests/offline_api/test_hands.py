@@ -12,6 +12,7 @@ from agentlib.settings import MODEL
 from offline_api.model import reply
 from offline_api.model.hands import ours, theirs
 from offline_api.server import Server
+from tests.builders import result, text
 
 Body = dict[str, Any]
 ASKED = "Read every Python file one by one and write a report"
@@ -146,7 +147,7 @@ def calls_of(answer: Body) -> list[Body]:
 
 def as_blocks(answer: Body, results: list[str]) -> list[Body]:
     told = [
-        {"type": "tool_result", "tool_use_id": call["id"], "content": text}
+        result(call["id"], text)
         for call, text in zip(calls_of(answer), results, strict=True)
     ]
     behind = {"role": "system", "content": "9,000 tokens left"}
@@ -208,9 +209,9 @@ FINAL = tool("final_answer", answer="string")
 SUBMIT = tool("submit", answer="string")
 NESTED = f"<system-reminder>\nIt said {REMINDER} before.\n</system-reminder>\n"
 REMINDED = [
-    {"type": "text", "text": REMINDER},
-    {"type": "text", "text": NESTED},
-    {"type": "text", "text": ASKED},
+    text(REMINDER),
+    text(NESTED),
+    text(ASKED),
 ]
 
 
@@ -254,9 +255,7 @@ def test_what_an_agent_cannot_do_is_refused_by_the_tool_it_lacks(
     }
     offered = [*tools, edit] if missing == "bash" else tools
     answer = send([asked], offered)
-    assert answer["content"] == [
-        {"type": "text", "text": f"I can't do that: I have no tool {missing}."}
-    ]
+    assert answer["content"] == [text(f"I can't do that: I have no tool {missing}.")]
     assert answer["stop_reason"] == "refusal"
 
 
@@ -287,7 +286,7 @@ def test_an_edit_takes_the_names_of_its_inputs():
 
 
 def test_our_own_tools_and_messages_stay_as_they_are():
-    said = {"role": "user", "content": [{"type": "text", "text": "Hi"}]}
+    said = {"role": "user", "content": [text("Hi")]}
     body = {"tools": PLAIN, "messages": [said]}
     assert ours(body) == body
 
@@ -319,4 +318,4 @@ def test_words_between_two_reminders_stay_and_a_quoted_reminder_goes():
     quoted = f"{start}One says {start}be brief{end}, another {start}be kind{end}.{end}"
     for told in (f"{start}a{end}\nRead all.\n{start}b{end}", f"{quoted}\nRead all."):
         [message] = ours({"messages": [{"role": "user", "content": told}]})["messages"]
-        assert message["content"] == [{"type": "text", "text": "Read all."}]
+        assert message["content"] == [text("Read all.")]

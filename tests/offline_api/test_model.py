@@ -17,18 +17,8 @@ from offline_api import client
 from offline_api.model import Habits, reply
 from offline_api.model.names import search_command
 from offline_api.model.reading import listing_command
-from tests.model_bodies import (
-    ADDS,
-    NOTED,
-    TOOLS,
-    answer,
-    assistant,
-    body,
-    calls,
-    used,
-    user,
-    words,
-)
+from tests.builders import assistant, user
+from tests.model_bodies import ADDS, NOTED, TOOLS, answer, body, calls, used, words
 from tests.runs import ERRAND
 from windtunnel.runner import play
 from windtunnel.tasks.generated import generated
@@ -333,7 +323,7 @@ def test_no_statement_of_a_report_is_false_however_much_was_forgotten() -> None:
     run = play(EMAIL, low)
     assert (run.refused, run.checks["false"]) == ("", 0)
     assert run.checks["described"] + run.checks["lost"] == run.checks["files"]
-    assert run.checks["described"] > 0
+    assert run.checks["described"] > run.checks["files"] / 2
     assert len(run.session.compactions) >= 4
 
 
@@ -448,7 +438,8 @@ def test_a_full_window_is_compacted_between_two_pieces_of_work_and_only_once() -
 
 
 def test_the_compact_tool_is_called_once_and_what_came_of_it_is_said() -> None:
-    asked = user("Use the compact tool, focus on the rules")
+    text = "Use the compact tool, focus on the rules"
+    asked = user(text)
     focus = ("compact", {"focus": "the rules"})
     assert used(answer(asked)) == [focus]
     done = calls("I compact.", (*focus, "Compacted."))
@@ -459,7 +450,6 @@ def test_the_compact_tool_is_called_once_and_what_came_of_it_is_said() -> None:
     failed = answer(user("Read a.py"), *read, assistant("Done."), asked, *done)
     assert "there was nothing to compact" in words(failed)
     assert failed["stop_reason"] == "refusal"
-    text = str(asked["content"])
     assert "is compacted" in words(answer(summary(f"- [task] {text}", text)))
     assert "no tool" in words(answer(asked, tools=TOOLS[:4]))
 

@@ -15,7 +15,8 @@ from offline_api import client
 from offline_api.faults import INVENTED, Fault
 from offline_api.model import Habits
 from offline_api.model.names import search_command
-from tests.model_bodies import answer, assistant, calls, used, user, words
+from tests.builders import assistant, user
+from tests.model_bodies import answer, calls, used, words
 
 RULE = "Never edit files under vendor/."
 CONSENT = "Yes, you may edit files under vendor/."

@@ -17,6 +17,7 @@ from offline_api.model.places import (
     listed,
     wants_whole,
 )
+from tests.builders import result, text
 
 PROMPT = "Read every Python file in the src/ directory one by one and write a report."
 RULE = (
@@ -92,14 +93,7 @@ def work(
         if not new:
             return content[0]["text"], calls
         calls += new
-        results = [
-            {
-                "type": "tool_result",
-                "tool_use_id": call["id"],
-                "content": act(call["name"], call["input"]),
-            }
-            for call in new
-        ]
+        results = [result(call["id"], act(call["name"], call["input"])) for call in new]
         messages.append({"role": "user", "content": results})
     raise AssertionError("it never ended")
 
@@ -336,7 +330,7 @@ def test_a_known_prompt_is_found_whatever_stands_around_it(frame: str, folder: P
 
 def test_what_a_program_says_beside_a_known_prompt_is_nobodys_request(folder: Path):
     notes = "<environment_details>\nWorking directory: /x\n</environment_details>"
-    content = [{"type": "text", "text": PROMPT}, {"type": "text", "text": notes}]
+    content = [text(PROMPT), text(notes)]
     body = {
         "tools": [SHELL, READ, WRITE],
         "messages": [{"role": "user", "content": content}],

@@ -8,7 +8,8 @@ import pytest
 from agentlib.auto_compact import summary_message
 from offline_api.model import Habits, asks_for_summary
 from offline_api.model.view import view
-from tests.model_bodies import answer, assistant, body, calls, seen, used, user, words
+from tests.builders import assistant, user
+from tests.model_bodies import answer, body, calls, seen, used, words
 
 ASKED = "Read every Python file one by one and write a report"
 NOTE = "- [file] a.py | 4 lines | Adds numbers. | add: Return the sum."

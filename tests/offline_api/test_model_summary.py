@@ -8,7 +8,8 @@ from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.messages import SUMMARY_WANTED
 from offline_api.model import AS_MEASURED, Habits
 from offline_api.model.view import rough_tokens
-from tests.model_bodies import NOTED, answer, assistant, calls, seen, user, words
+from tests.builders import assistant, user
+from tests.model_bodies import NOTED, answer, calls, seen, words
 
 READ = "Read every Python file one by one"
 MANY = [
@@ -143,15 +144,6 @@ def test_each_sort_of_line_stands_under_its_heading_in_both_languages():
         assert "- [file]" in files
         assert rule in decided
         assert "- [progress]" in left
-
-
-@pytest.mark.parametrize(
-    "asked", ["最多 300 tokens", "不超过300个 token", "控制在 300 字以内"]
-)
-def test_the_length_that_a_chinese_prompt_asks_for_is_kept(asked: str):
-    wish = f"请总结以上对话的内容，{asked}。" + "保留所有文件。" * 20
-    said = words(answer(user(READ), *MANY, user(wish), tools=[]))
-    assert 200 < rough_tokens(said) <= 300
 
 
 @pytest.mark.parametrize(

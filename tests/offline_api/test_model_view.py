@@ -10,18 +10,8 @@ from agentlib.auto_compact import summary_message, summary_prompt
 from offline_api.model.conversation import messages_in
 from offline_api.model.notes import Note, note, notes_in
 from offline_api.model.view import conversation_of, rough_tokens
-from tests.model_bodies import (
-    NOTED,
-    SYSTEM,
-    answer,
-    assistant,
-    body,
-    calls,
-    seen,
-    used,
-    user,
-    words,
-)
+from tests.builders import assistant, call, text, user
+from tests.model_bodies import NOTED, SYSTEM, answer, body, calls, seen, used, words
 
 READ = "Read every Python file one by one"
 PART = st.text(
@@ -46,7 +36,7 @@ def test_a_rule_may_hold_the_separator():
 
 
 def test_the_view_reads_the_two_numbers_of_the_system_prompt():
-    shown = seen(user("Hi"), system=[{"type": "text", "text": SYSTEM}])
+    shown = seen(user("Hi"), system=[text(SYSTEM)])
     assert (shown.window, shown.compacted_at) == (32_000, 20_000)
 
 
@@ -166,7 +156,7 @@ def test_a_person_s_words_are_no_request_for_a_summary(text: str):
 def test_a_dump_of_the_messages_is_read_message_for_message():
     _, messages = messages_in("Summarize this:\n\n" + json.dumps(TALK))
     assert messages[1:3] == TALK[1:3]
-    assert messages[0]["content"] == [{"type": "text", "text": READ}]
+    assert messages[0]["content"] == [text(READ)]
     assert messages_in(str(TALK))[1] == messages
 
 
@@ -183,13 +173,8 @@ def test_objects_of_the_sdk_are_read_as_they_print():
     ]
     _, [message] = messages_in(json.dumps([{"role": "assistant", "content": parts}]))
     assert message["content"] == [
-        {"type": "text", "text": "- [done] a.py\nIt's read."},
-        {
-            "type": "tool_use",
-            "id": "toolu_1",
-            "name": "read_file",
-            "input": {"path": "b.py"},
-        },
+        text("- [done] a.py\nIt's read."),
+        call("toolu_1", "read_file", path="b.py"),
     ]
 
 

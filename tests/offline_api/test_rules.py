@@ -11,8 +11,8 @@ import pytest
 from agentlib.settings import MODEL
 from offline_api.faults import Fault
 from offline_api.server import Reply, Server
+from tests.builders import call, result, text
 from tests.fakes import good
-from tests.strategies import result, text, use
 
 Body = dict[str, Any]
 MARK = {"type": "ephemeral"}
@@ -87,11 +87,11 @@ ON_RECORD = [
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: "
         "toolu_2. Each `tool_use` block must have a corresponding `tool_result` block in the next "
         "message.",
-        asked("Hi", [use("toolu_1"), use("toolu_2")], [result("toolu_1")]),
+        asked("Hi", [call("toolu_1"), call("toolu_2")], [result("toolu_1")]),
     ),
     bad(
         "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
-        asked("Hi", [use("call 1")], [result("call 1")]),
+        asked("Hi", [call("call 1")], [result("call 1")]),
     ),
     bad("prompt is too long: 1504 tokens > 1000 maximum", asked("hi " * 1_000)),
     bad(
@@ -146,15 +146,3 @@ def test_each_refusal_has_the_status_type_and_wording_of_the_api(entry: Entry):
     error = json.loads(reply.body)["error"]
     assert (reply.status, error["type"]) == (entry.status, entry.type)
     assert error["message"] == entry.wording
-
-
-@pytest.mark.parametrize(
-    "messages",
-    [
-        [{"role": "user", "content": "Hi"}] * 2,
-        [{"role": role, "content": "Hi"} for role in ("assistant", "user")],
-        [{"role": role, "content": "Hi"} for role in ("user", "system", "user")],
-    ],
-)
-def test_newer_models_accept_what_older_ones_refused(messages: list[Body]):
-    assert send(asked(messages=messages)).status == 200

@@ -10,6 +10,7 @@ from agentlib.settings import MODEL
 from offline_api import client
 from offline_api.server import Server
 from offline_api.tokens import lay_out
+from tests.builders import call, say
 
 Body = dict[str, Any]
 HI: Any = [{"role": "user", "content": "Read a.py and b.py."}]
@@ -18,14 +19,8 @@ CACHED: Any = {"cache_control": {"type": "ephemeral"}}
 
 
 def model(body: Body) -> Body:
-    calls = [
-        {"type": "tool_use", "name": "read_file", "input": {"path": path, "note": "读"}}
-        for path in ("a.py", "b.py")
-    ]
-    return {
-        "content": [{"type": "text", "text": "I read both files. " * 5}, *calls],
-        "stop_reason": "tool_use",
-    }
+    calls = (call("", "read_file", path=p, note="读") for p in ("a.py", "b.py"))
+    return say("I read both files. " * 5, *calls)
 
 
 def offline(**how: Any) -> anthropic.Anthropic:

@@ -11,6 +11,7 @@ from offline_api.errors import Refusal
 from offline_api.model import reply
 from offline_api.server import Server
 from offline_api.thinking import BETA, check_thinking, thought
+from tests.builders import assistant, say, text, user
 
 Body = dict[str, Any]
 TOOL = {"name": "bash", "input_schema": {"type": "object"}}
@@ -27,13 +28,9 @@ def request(*messages: Body, system: Any = "Be kind.", tools: Any = (TOOL,)) -> 
     }
 
 
-def user(text: str) -> Body:
-    return {"role": "user", "content": text}
-
-
 def thoughtful(before: Body) -> Body:
-    answer = {"type": "text", "text": "Good."}
-    return {"role": "assistant", "content": [thought([answer], before), answer]}
+    answer = text("Good.")
+    return assistant(thought([answer], before), answer)
 
 
 def dropped(*messages: Body) -> list[Body]:
@@ -105,10 +102,7 @@ def test_the_model_never_sees_a_dropped_block_and_nobody_pays_for_it():
 
     def model(body: Body) -> Body:
         seen.append(body)
-        return {
-            "content": [{"type": "text", "text": "Good."}],
-            "stop_reason": "end_turn",
-        }
+        return say("Good.")
 
     api = client(model=model)
     turns: Any = [user("Ho"), FIRST, MORE, {"role": "assistant", "content": "So."}, END]

@@ -14,7 +14,7 @@ from agentlib.auto_compact import summary_text
 from agentlib.transcripts import Session
 from session_report.overview import overview
 from session_report.report import of_overview
-from tests.strategies import text
+from tests.builders import text
 
 Line = dict[str, Any]
 

@@ -21,11 +21,11 @@ from agentlib.messages import SAID
 from session_report import keep
 from session_report.keep import LIMIT, block, lines_of, read
 from session_report.kept import EARLIER, MESSAGES, measured, pooled
+from tests.builders import text
 from tests.key_shapes import shapes
 from tests.packages import PYTHONPATH
 from tests.session_report.session_files import JUNK, places, spoiled, write
 from tests.session_report.test_session_report import boundary, reply, run, words
-from tests.strategies import text
 
 Line = dict[str, Any]
 PROGRAM = [sys.executable, "-m", "session_report.keep"]

@@ -24,6 +24,7 @@ from session_report.kept import (
 )
 from session_report.overview import overview
 from session_report.report import of_overview, shareable
+from tests.builders import call, result, text
 from tests.real_sessions import FILES
 from tests.session_report.test_session_report import (
     boundary,
@@ -32,17 +33,16 @@ from tests.session_report.test_session_report import (
     words,
     written,
 )
-from tests.strategies import result, text, use
 
 Line = dict[str, Any]
 ERROR = "ValueError: the price of a book must not be below zero, but it is -3"
 FIRST = [
     words(0, "Mend the prices of the shop. You must never touch main.py again!"),
-    reply(1, {**use("t1", "Read"), "input": {"file_path": "/shop/prices.py"}}),
+    reply(1, {**call("t1", "Read"), "input": {"file_path": "/shop/prices.py"}}),
     words(2, [result("t1", "PRICE = 1")]),
-    reply(3, {**use("t2", "Edit"), "input": {"file_path": "/shop/book.py"}}),
+    reply(3, {**call("t2", "Edit"), "input": {"file_path": "/shop/book.py"}}),
     words(4, [result("t2", "done")]),
-    reply(5, {**use("t3", "Bash"), "input": {"command": "cd /shop && make test"}}),
+    reply(5, {**call("t3", "Bash"), "input": {"command": "cd /shop && make test"}}),
     words(6, [{**result("t3", f"\x1b[31m{ERROR}\x1b[0m\nok"), "is_error": True}]),
     words(6.5, "<system-reminder>Never mind.</system-reminder>", isMeta=True),
     words(7, "Don't round the sums, please. There are 1,234 books."),

@@ -15,7 +15,7 @@ from agentlib.transcripts import Session
 from session_report.need import QUOTED, Need, needs
 from session_report.playback import replay, table
 from session_report.shingles import matches
-from tests.strategies import assistant, result, text, use
+from tests.builders import assistant, call, result, text
 
 CODE = "".join(
     f"def price_{n}(amount):\n    return amount * {n}\n\n\n" for n in range(60)
@@ -34,8 +34,8 @@ def recorded(folder: Path, *exchanges: tuple[Message, str]) -> Session:
         calls = [b for b in reply["content"] if b["type"] == "tool_use"]
         stop = "tool_use" if calls else "end_turn"
         session.reply({**reply, "usage": USAGE, "stop_reason": stop}, at=float(at))
-        for call in calls:
-            session.answer(result(call["id"], answer), at=float(at))
+        for made in calls:
+            session.answer(result(made["id"], answer), at=float(at))
     return session
 
 
@@ -43,21 +43,18 @@ def quoting(folder: Path) -> Session:
     """A session whose third reply quotes the file that the first one read."""
     return recorded(
         folder,
-        (assistant(use("t1", "read_file")), CODE),
-        (assistant(use("t2", "bash")), "ok"),
+        (assistant(call("t1", "read_file")), CODE),
+        (assistant(call("t2", "bash")), "ok"),
         (assistant(text(f"It says {LINE}.")), ""),
     )
 
 
 def edits(old: str, folder: Path) -> list[Need]:
-    edit = {
-        **use("t3", "edit_file"),
-        "input": {"path": "a.py", "old_text": old, "new_text": "x"},
-    }
+    edit = call("t3", "edit_file", path="a.py", old_text=old, new_text="x")
     session = recorded(
         folder,
-        (assistant(use("t1", "read_file")), CODE),
-        (assistant(use("t2", "bash")), "ok"),
+        (assistant(call("t1", "read_file")), CODE),
+        (assistant(call("t2", "bash")), "ok"),
         (assistant(edit), "Replaced."),
         (assistant(text("Done.")), ""),
     )
@@ -89,8 +86,8 @@ def test_what_the_context_still_holds_is_no_need(tmp_path: Path) -> None:
 def test_a_text_that_stands_somewhere_else_too_is_no_need(tmp_path: Path) -> None:
     session = recorded(
         tmp_path,
-        (assistant(use("t1", "read_file")), CODE),
-        (assistant(text(f"I saw {LINE} there."), use("t2", "bash")), "ok"),
+        (assistant(call("t1", "read_file")), CODE),
+        (assistant(text(f"I saw {LINE} there."), call("t2", "bash")), "ok"),
         (assistant(text(f"It says {LINE}.")), ""),
     )
     assert not any(need.outputs for need in needs(replay(session, CLEARS)))
@@ -128,12 +125,12 @@ def test_what_was_read_again_costs_nothing_until_the_context_changes(
     tmp_path: Path,
 ) -> None:
     quoting = [
-        assistant(text(f"On {n}: {LINE}."), use(f"q{n}", "bash")) for n in (1, 2)
+        assistant(text(f"On {n}: {LINE}."), call(f"q{n}", "bash")) for n in (1, 2)
     ]
     session = recorded(
         tmp_path,
-        (assistant(use("t1", "read_file")), CODE),
-        (assistant(use("t2", "bash")), "ok"),
+        (assistant(call("t1", "read_file")), CODE),
+        (assistant(call("t2", "bash")), "ok"),
         *((reply, "ok") for reply in quoting),
         (assistant(text("Done.")), ""),
     )
@@ -145,6 +142,6 @@ def test_the_table_says_what_was_needed_and_refused(tmp_path: Path) -> None:
     session = quoting(tmp_path)
     rows = table(replay(session, CLEARS))
     assert list(rows["need"]) == [0, 0, 1]
-    assert rows["reread"].iloc[-1] > 0
+    assert rows["reread"].iloc[-1] == pytest.approx(0.345 * len(CODE))
     small = replace(KEEPS, context_window=999, output_reserve=100, buffer=100)
     assert list(table(replay(session, small))["refused"]) == [True, True, True]

@@ -14,9 +14,9 @@ from session_report.events import Reply, Who, bill
 from session_report.formats import Format, Reader, Source
 from session_report.overview import overview
 from session_report.reading import sources
+from tests.builders import text
 from tests.session_report.session_files import Line
 from tests.session_report.test_session_report import run
-from tests.strategies import text
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from agentlib.messages import of_type, result_text
 from offline_api.cache import LONG
 from session_report.bills import lifetime
 from session_report.overview import STATED
+from tests.builders import text
 from tests.session_report.session_files import (
     Line,
     at,
@@ -22,7 +23,6 @@ from tests.session_report.session_files import (
     report,
     write,
 )
-from tests.strategies import text
 
 
 def pi(name: str, second: int, **entry: Any) -> Line:

@@ -81,7 +81,7 @@ def test_the_dollars_have_the_price_of_reading_again_what_is_needed(session: Ses
     again = (rate["cache_write_5m"] * tokens + rate["cache_read"] * prompts) / 1e6
     judged = judge([session], KEEPS_ALL, PRICED_AS, own)
     assert judged["dollars"].item() == pytest.approx(open_loop + again)
-    assert again > 0
+    assert again == pytest.approx(0.02492, rel=1e-3)
 
 
 @pytest.mark.parametrize("keep", [0, 1, 5])

@@ -20,6 +20,7 @@ from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from offline_api import client, violation
 from session_report.playback import Frame, replay, stand_in, table
+from tests.builders import call, result, say
 from tests.fakes import Clock
 
 WINDOW = 16_000
@@ -34,24 +35,16 @@ def brain(body: dict[str, Any]) -> dict[str, Any]:
     text = last if isinstance(last, str) else last[-1].get("text", "")
     if text.startswith("Summarize this conversation"):
         notes = f"## Accomplished\nShown {len(messages)} messages. " + "Noted. " * 40
-        return {"content": [{"type": "text", "text": notes}], "stop_reason": "end_turn"}
+        return say(notes)
     size = len(messages)
     if size % 14 == 9 and "[Conversation compressed" not in str(messages[0]):
-        call = {"type": "tool_use", "name": "compact", "input": {"focus": "file1.txt"}}
-        return {"content": [call], "stop_reason": "tool_use"}
+        return say(call("", "compact", focus="file1.txt"))
     calls = [
-        {
-            "type": "tool_use",
-            "name": "read_file",
-            "input": {"path": f"file{(size + n) % FILES}.txt"},
-        }
+        call("", "read_file", path=f"file{(size + n) % FILES}.txt")
         for n in range(1 + size % 4 // 3)
     ]
-    said = {
-        "type": "text",
-        "text": f"Reading on, message {size}. " + "I note what I saw. " * 8,
-    }
-    return {"content": [said, *calls], "stop_reason": "tool_use"}
+    words = f"Reading on, message {size}. " + "I note what I saw. " * 8
+    return say(words, *calls)
 
 
 def summary_of(context: list[Message]) -> Message:
@@ -232,17 +225,9 @@ def test_files_are_put_back_beside_a_stand_in(
     session.say("Read on.", at=0.0)
     texts = [f"line of file {n}\n" * 400 for n in range(9)]
     for n, text in enumerate(texts, 1):
-        call = {
-            "type": "tool_use",
-            "id": f"t{n}",
-            "name": tool,
-            "input": {path: f"{n}.py"},
-        }
-        reply = {"role": "assistant", "content": [call], "stop_reason": "tool_use"}
+        reply = say(call(f"t{n}", tool, **{path: f"{n}.py"}))
         session.reply({**reply, "usage": {"input_tokens": 2_700 * n}}, at=float(n))
-        session.answer(
-            {"type": "tool_result", "tool_use_id": f"t{n}", "content": text}, at=n
-        )
+        session.answer(result(f"t{n}", text), at=n)
     plain = Settings(threshold=15_000, micro="off")
     frames = [replay(session, replace(plain, restore_files=n))[-1] for n in (0, 2)]
     without, files = (summary_text(summary_of(frame.context)) for frame in frames)

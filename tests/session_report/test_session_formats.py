@@ -17,12 +17,12 @@ from agentlib.transcripts import Session
 from offline_api import violation
 from session_report.playback import replay
 from tests.benchmarks import count_sessions
+from tests.builders import call, result
 from tests.real_sessions import FILES
 from tests.session_report.session_files import JUNK, Line, load, places, spoiled
 from tests.session_report.test_codex import CODEX
 from tests.session_report.test_gemini import WHOLE, in_lines
 from tests.session_report.test_pi import PI
-from tests.strategies import result, use
 
 EXAMPLES: dict[str, list[Line]] = {
     "pi": PI,
@@ -97,7 +97,7 @@ def test_memory_is_bounded_by_what_is_different_in_a_file(tmp_path: Path) -> Non
         message = {"role": role, "content": content, "id": f"msg_{uuid}"}
         return json.dumps({"type": role, "uuid": uuid, "message": message, **more})
 
-    once = [line("u", "user", "Fix it."), line("a", "assistant", [use("t1")])]
+    once = [line("u", "user", "Fix it."), line("a", "assistant", [call("t1")])]
     once.append(
         line("r", "user", [result("t1", "x" * 9_000)], toolUseResult="x" * 9_000)
     )

@@ -25,8 +25,8 @@ from session_report import MISSING
 from session_report.playback import replay
 from session_report.recorded import Recorded
 from session_report.tools import files_of, kind_of
+from tests.builders import call, result, text
 from tests.real_sessions import FILES
-from tests.strategies import result, text, use
 
 BILLED = {
     "input_tokens": 3,
@@ -91,11 +91,11 @@ def brief(message: Line) -> Any:
 def test_lines_of_one_response_are_one_message_one_request_and_one_bill(
     tmp_path: Path,
 ) -> None:
-    lines = [reply("msg_1", text("Look"), 5, 144), reply("msg_1", use("t1"), 6, 8)]
+    lines = [reply("msg_1", text("Look"), 5, 144), reply("msg_1", call("t1"), 6, 8)]
     session = load(tmp_path, user("u", "hi", 2), *lines)
     assert session.history[:2] == [
         {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": [text("Look"), use("t1")]},
+        {"role": "assistant", "content": [text("Look"), call("t1")]},
     ]
     (request,) = session.requests
     assert request.context == session.history[:1]
@@ -109,7 +109,7 @@ def test_lines_of_one_response_are_one_message_one_request_and_one_bill(
 def test_results_between_the_lines_of_a_response_are_one_message_after_it(
     tmp_path: Path,
 ) -> None:
-    a, b, c = (reply("msg_1", use(name)) for name in ("t1", "t2", "t3"))
+    a, b, c = (reply("msg_1", call(name)) for name in ("t1", "t2", "t3"))
     ra = user("ra", [result("t1", "one")])
     rc = user("rc", [result("t3", "three")])
     rb = user("rb", [result("t2", "two"), text("and hurry")])
@@ -118,19 +118,11 @@ def test_results_between_the_lines_of_a_response_are_one_message_after_it(
     results = [result("t1", "one"), result("t3", "three"), result("t2", "two")]
     assert list(map(brief, session.requests[1].context)) == [
         ("u", "go"),
-        ("a", [use("t1"), use("t2"), use("t3")]),
+        ("a", [call("t1"), call("t2"), call("t3")]),
         ("u", results),
         ("u", text("and hurry")),
     ]
     assert violation(session.requests[1].context) is None
-
-
-def test_glued_lines_are_two_and_a_torn_line_is_reported(tmp_path: Path) -> None:
-    glued = json.dumps(user("u1", "one")) + json.dumps(user("u2", "two"))
-    torn = json.dumps(user("u3", "three"))[:40]
-    session = load(tmp_path, glued, torn, reply("msg_1", text("ok")))
-    assert [m["content"] for m in session.requests[0].context] == ["one", "two"]
-    assert session.skipped == [torn]
 
 
 def test_the_bill_of_a_summary_is_its_compactions(tmp_path: Path) -> None:
@@ -145,7 +137,7 @@ def test_the_bill_of_a_summary_is_its_compactions(tmp_path: Path) -> None:
 def test_a_call_in_flight_at_a_compaction_gets_a_result_that_says_so(
     tmp_path: Path,
 ) -> None:
-    lines = [user("u", "go"), reply("msg_1", use("t1")), reply("msg_1", use("t2"))]
+    lines = [user("u", "go"), reply("msg_1", call("t1")), reply("msg_1", call("t2"))]
     summary = user("s", "It went well.", isCompactSummary=True)
     late = [
         user("r", [result("t2")]),
@@ -173,14 +165,14 @@ def test_a_call_in_flight_at_a_compaction_gets_a_result_that_says_so(
 def test_exchanges_that_a_compaction_kept_stand_after_its_summary(
     tmp_path: Path, kept: str
 ) -> None:
-    first = [user("u", "go"), reply("msg_1", use("t1")), user("r1", [result("t1")])]
-    second = [reply("msg_2", use("t2")), user("r2", [result("t2")])]
+    first = [user("u", "go"), reply("msg_1", call("t1")), user("r1", [result("t1")])]
+    second = [reply("msg_2", call("t2")), user("r2", [result("t2")])]
     one = {"headUuid": "r2", "tailUuid": "r2", "anchorUuid": "s"}
     named = {"uuids": ["r2"]} if kept == "preservedMessages" else one
     after = [user("s", "Short.", isCompactSummary=True), reply("msg_3", text("on"))]
     session = load(tmp_path, *first, *second, boundary(**{kept: named}), *after)
     assert list(map(brief, session.requests[2].context))[1:] == [
-        ("a", use("t2")),
+        ("a", call("t2")),
         ("u", result("t2")),
     ]
     assert len(session.history) == 6
@@ -202,22 +194,22 @@ def test_extra_keys_go_and_thinking_of_a_signature_alone_stays(tmp_path: Path) -
     thinking = {"type": "thinking", "thinking": "", "signature": "abc"}
     lines = [
         reply("msg_1", thinking),
-        reply("msg_1", {**use("t1"), "caller": {"type": "direct"}}),
+        reply("msg_1", {**call("t1"), "caller": {"type": "direct"}}),
     ]
     lines.append(user("r", [{**result("t1"), "caller": "direct"}]))
     session = load(tmp_path, user("u", "go"), *lines)
-    assert session.history[1]["content"] == [thinking, use("t1")]
+    assert session.history[1]["content"] == [thinking, call("t1")]
     assert session.history[2]["content"] == [result("t1")]
 
 
 def test_a_copy_of_the_history_under_other_names_counts_once(tmp_path: Path) -> None:
-    once = [reply("msg_1", use("t1")), user("r1", [result("t1")])]
+    once = [reply("msg_1", call("t1")), user("r1", [result("t1")])]
     copied = [{**line, "uuid": f"copy of {line['uuid']}"} for line in once]
-    renamed = reply("msg_2", [use("t1"), text("on")])
+    renamed = reply("msg_2", [call("t1"), text("on")])
     session = load(tmp_path, user("u", "go"), *once, *copied, renamed)
     assert list(map(brief, session.history)) == [
         ("u", "go"),
-        ("a", use("t1")),
+        ("a", call("t1")),
         ("u", result("t1")),
         ("a", text("on")),
     ]
@@ -303,9 +295,9 @@ def test_calls_at_once_and_a_cleared_conversation_are_no_branches(
 ) -> None:
     calls = [
         user("u1", "Read both.", 0, parentUuid=None),
-        reply("m1", use("t1"), 1, parentUuid="u1") | {"uuid": "a1"},
+        reply("m1", call("t1"), 1, parentUuid="u1") | {"uuid": "a1"},
         user("r1", [result("t1")], 2, parentUuid="a1"),
-        reply("m1", use("t2"), 3, parentUuid="a1") | {"uuid": "a2"},
+        reply("m1", call("t2"), 3, parentUuid="a1") | {"uuid": "a2"},
         user("r2", [result("t2")], 4, parentUuid="a2"),
         reply("m2", text("Read."), 5, parentUuid="r1") | {"uuid": "a3"},
         user("u2", "Anew.", 6, parentUuid=None),
@@ -366,8 +358,8 @@ def test_where_the_line_before_a_reply_is_lost_a_user_message_stands_in(
 def test_micro_compacted_results_are_placeholders_in_the_view_alone(
     tmp_path: Path,
 ) -> None:
-    calls = [reply("msg_1", use("t1")), user("r1", [result("t1", "x" * 500)])]
-    calls += [reply("msg_2", use("t2")), user("r2", [result("t2", "short")])]
+    calls = [reply("msg_1", call("t1")), user("r1", [result("t1", "x" * 500)])]
+    calls += [reply("msg_2", call("t2")), user("r2", [result("t2", "short")])]
     noted = {"trigger": "auto", "compactedToolIds": ["t1", "t2", "t9"]}
     micro = {**user("m", ""), "type": "system", "subtype": "microcompact_boundary"}
     micro["microcompactMetadata"] = noted
@@ -463,21 +455,21 @@ PATCH = "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** Add File: b.py\n+z\
 def test_tools_of_other_agents_are_known_by_what_they_do(
     name: str, given: Line, kind: str, paths: list[str]
 ) -> None:
-    call = use("t1") | {"name": name, "input": given}
-    assert (kind_of(call), files_of(call)) == (kind, paths)
+    used = call("t1", name, **given)
+    assert (kind_of(used), files_of(used)) == (kind, paths)
 
 
 @pytest.mark.parametrize("name", ["read_file", "Read", "read", "Edit", "edit", "write"])
 def test_a_file_that_another_agent_touched_can_be_put_back(name: str) -> None:
-    call = use("t1") | {"name": name, "input": {"path": "a.py"}}
+    used = call("t1", name, path="a.py")
     assert recent_files({"a.py": "x = 1"}.get, 5)(
-        [{"role": "assistant", "content": [call]}]
+        [{"role": "assistant", "content": [used]}]
     )
 
 
 CALLS = [(i, n) for i in (1, 2, 3) for n in "ab"]
 LINES = [
-    *(reply(f"msg_{i}", use(f"t{i}{n}")) for i, n in CALLS),
+    *(reply(f"msg_{i}", call(f"t{i}{n}")) for i, n in CALLS),
     *(user(f"r{i}{n}", [result(f"t{i}{n}"), text("so")]) for i, n in CALLS),
     *(
         boundary(preservedMessages={"uuids": ["r1a"]}),

@@ -12,6 +12,7 @@ from session_report import kept
 from session_report.kept import MESSAGES
 from session_report.recorded import Recorded
 from session_report.speakers import said, typed, words
+from tests.builders import result, text
 from tests.session_report.session_files import JUNK, load, places, spoiled
 
 Line = dict[str, Any]
@@ -38,12 +39,12 @@ def of_pi(role: str, content: Any) -> Line:
 
 THEIRS = [
     typed_in("Go on."),
-    typed_in([{"type": "text", "text": "Go on."}, {"type": "image", "source": {}}]),
+    typed_in([text("Go on."), {"type": "image", "source": {}}]),
     typed_in("<ide_opened_file>a.py</ide_opened_file>\nGo on."),
     typed_in("Go on. [Image #1]\n<system-reminder>Never.</system-reminder>"),
     typed_in("Go on.", origin={"kind": "human"}),
     queued("Go on.", commandMode="prompt", origin={"kind": "human"}),
-    queued([{"type": "text", "text": "Go on."}]),
+    queued([text("Go on.")]),
 ]
 OTHERS = [
     typed_in("Go on.", isMeta=True),
@@ -52,8 +53,8 @@ OTHERS = [
     typed_in("Go on.", parent_tool_use_id="t1"),
     typed_in("Go on.", origin={"kind": "peer"}),
     typed_in("Go on.", origin={"kind": "task-notification"}),
-    typed_in([{"type": "tool_result", "tool_use_id": "t1", "content": "Go on."}]),
-    typed_in([{"type": "tool_result"}, {"type": "text", "text": "Go on."}]),
+    typed_in([result("t1", "Go on.")]),
+    typed_in([{"type": "tool_result"}, text("Go on.")]),
     typed_in("<command-name>/compact</command-name>"),
     typed_in("<local-command-stdout>Compacted</local-command-stdout>"),
     typed_in("<bash-input>ls</bash-input>"),
@@ -92,7 +93,7 @@ THEIRS_ELSEWHERE = [
     of_codex("user", "Go on."),
     of_codex("user", "<environment_context>/w</environment_context>Go on."),
     of_pi("user", "Go on."),
-    of_pi("user", [{"type": "text", "text": "Go on."}]),
+    of_pi("user", [text("Go on.")]),
     {"type": "user", "id": "1", "content": [{"text": "Go on."}]},  # gemini-cli
 ]
 OTHERS_ELSEWHERE = [
@@ -179,7 +180,7 @@ def test_every_format_s_reader_asks_here(tmp_path: Path):
     head = {"type": "session", "version": 3, "id": "p", "cwd": "/w"}
     answer = {
         "role": "assistant",
-        "content": [{"type": "text", "text": "one"}],
+        "content": [text("one")],
         "stopReason": "stop",
         "usage": {"input": 1_000, "output": 9},
     }

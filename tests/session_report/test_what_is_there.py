@@ -14,9 +14,9 @@ from session_report.__main__ import main
 from session_report.formats import claude_code
 from session_report.overview import FALLS, GONE, overview, what_is_there
 from session_report.report import of_overview
+from tests.builders import text
 from tests.session_report.session_files import Line, at, report, write
 from tests.session_report.test_pi import HEADER, pi, pi_reply
-from tests.strategies import text
 
 USAGE = {"input_tokens": 1_000, "output_tokens": 100}
 

@@ -18,7 +18,8 @@ from agentlib.tools import shell
 from offline_api.faults import Fault
 from offline_api.model import reply
 from offline_api.server import Server
-from tests.fakes import call, good, say, script
+from tests.builders import call, say
+from tests.fakes import good, script
 from tests.loopback import served
 from tools import real as command
 from windtunnel import real

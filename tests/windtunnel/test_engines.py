@@ -12,18 +12,17 @@ from agentlib.pipeline import Now
 from agentlib.presets import DEFAULT
 from agentlib.settings import Settings
 from agentlib.transcripts import Session, load
-from tests.strategies import (
+from tests.builders import (
     assistant,
+    call,
     conversation,
     prose,
     reading,
     result,
-    results_of,
-    seen,
     thinking,
-    use,
     user,
 )
+from tests.strategies import results_of, seen
 from windtunnel import engines
 from windtunnel.judge.protocol import broken
 
@@ -126,13 +125,13 @@ def test_long_arguments_lose_their_end_and_stay_valid():
     text = prose(2_000)
     edits = [{"old": "a", "new": "b"}]
     calls = [
-        use("a", "write_file", path="a.py", content=text),
-        use("b", "edit", edits=edits),
+        call("a", "write_file", path="a.py", content=text),
+        call("b", "edit", edits=edits),
     ]
     rounds = [
         m
-        for call in calls
-        for m in (assistant(thinking(), call), user(result(call["id"])))
+        for each in calls
+        for m in (assistant(thinking(), each), user(result(each["id"])))
     ]
     messages = [user("Go."), *rounds, assistant("Hm."), user("On.")]
     done = step("short_arguments", messages, replace(SETTINGS, keep_recent=0))
@@ -152,19 +151,22 @@ def test_long_arguments_lose_their_end_and_stay_valid():
 def test_a_session_that_is_loaded_again_has_the_short_arguments(tmp_path):
     session = Session.create(tmp_path, settings=DEFAULT)
     session.say("Write a.py.", at=0.0)
-    call = use("a", "write_file", path="a.py", content=prose(2_000))
-    session.reply(assistant(thinking(), call), at=1.0)
+    write = call("a", "write_file", path="a.py", content=prose(2_000))
+    session.reply(assistant(thinking(), write), at=1.0)
     session.answer(result("a"), at=2.0)
     session.reply(assistant("Done."), at=3.0)
     session.say("Now b.py.", at=4.0)
     done = step("short_arguments", session.context, replace(SETTINGS, keep_recent=0))
     session.take(done, at=5.0)
     assert session.context == done.view == load(session.path).context
-    assert session.history[1]["content"][1] == call
+    assert session.history[1]["content"][1] == write
 
 
 def test_a_placeholder_tells_the_command_its_end_and_the_path_with_its_first_line():
-    calls = [use("a", "bash", command="make test"), use("b", "read_file", path="a.py")]
+    calls = [
+        call("a", "bash", command="make test"),
+        call("b", "read_file", path="a.py"),
+    ]
     log = "\n".join(["collecting"] * 20 + ["3 failed"])
     source = "import os\n" + prose(400)
     results = (result("a", log, is_error=True), result("b", source))
@@ -254,7 +256,7 @@ def test_an_answer_that_is_shown_ends_the_thinking_before_it(answer):
     ask = engines.wishing(
         lambda shown, focus: str(asked.append(shown)), FULL, "", answer
     )
-    ask([user("Read."), assistant(thinking(), use("a", "read_file", path="a"))], "")
+    ask([user("Read."), assistant(thinking(), call("a", "read_file", path="a"))], "")
     assert (thinking() in blocks(asked[0][1])) == (answer == "")
 
 
@@ -303,9 +305,9 @@ def test_a_second_model_writes_the_summary_if_the_first_fails():
 
 def test_the_newest_plan_comes_back_as_it_was_written():
     plans = [
-        use(f"p{n}", "write_file", path="PLAN.md", content=f"step {n}") for n in (1, 2)
+        call(f"p{n}", "write_file", path="PLAN.md", content=f"step {n}") for n in (1, 2)
     ]
-    written = [m for call in plans for m in (assistant(call), user(result(call["id"])))]
+    written = [m for plan in plans for m in (assistant(plan), user(result(plan["id"])))]
     messages = [user("Go."), *written, *conversation(12)[1:]]
     text = summary_text(step("plan_put_back", messages, FULL).view[0])
     assert "step 2" in text

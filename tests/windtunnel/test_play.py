@@ -19,6 +19,7 @@ from agentlib.settings import MODEL, Settings
 from agentlib.tools import result
 from course.naive_loop import bare, needs
 from offline_api.faults import Fault
+from tests.builders import call, say
 from tests.runs import ERRAND
 from windtunnel.parts import PartFailed, layer_of
 from windtunnel.runner import Run, asked_at, keep_runs, outcomes, play
@@ -175,16 +176,8 @@ def test_a_tool_gets_the_text_of_the_file_and_its_text_is_the_result():
 
     def answer(body):
         if len(body["messages"]) > 1:
-            return {
-                "content": [{"type": "text", "text": "Done."}],
-                "stop_reason": "end_turn",
-            }
-        call = {
-            "type": "tool_use",
-            "name": "outline",
-            "input": {"path": "fetcher/client.py"},
-        }
-        return {"content": [call], "stop_reason": "tool_use"}
+            return say("Done.")
+        return say(call("", "outline", path="fetcher/client.py"))
 
     def outline(source):
         return "\n".join(

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,13 @@ from typing import Any
 import pytest
 
 from agentlib.estimation import prompt_tokens
-from agentlib.messages import SUMMARY_WANTED, blocks, of_type
+from agentlib.messages import SUMMARY_WANTED, blocks
+from agentlib.messages import results as results_of
 from agentlib.settings import Settings
 from offline_api import model as policy
 from offline_api.cache import SHORT
 from offline_api.tokens import text_tokens
+from tests.builders import result
 from tests.runs import folder
 from windtunnel.runner import play
 from windtunnel.tasks import varied as generated
@@ -33,9 +34,6 @@ from windtunnel.tasks.scenarios import (
 )
 from windtunnel.tasks.varied import write_files
 
-posix = pytest.mark.skipif(
-    sys.platform == "win32", reason="links and pipes are POSIX's"
-)
 WHOLE = Settings(context_window=1_000_000, micro="off", auto=False)
 
 
@@ -85,11 +83,7 @@ def test_the_renaming_has_29_places_in_seven_files(tmp_path: Path) -> None:
     assert (sum(found.values()), len(found)) == (29, 7)
 
 
-RAN = {
-    "type": "tool_result",
-    "tool_use_id": "t",
-    "content": "7 tests, 0 failed\nexit code 0",
-}
+RAN = result("t", "7 tests, 0 failed\nexit code 0")
 
 
 @pytest.mark.parametrize(
@@ -187,11 +181,8 @@ def test_a_summary_too_short_for_it_loses_the_rule_and_a_focus_keeps_it(
 def blanked(body: dict[str, Any], text: str) -> dict[str, Any]:
     """A request whose results say nothing."""
     copy: dict[str, Any] = json.loads(json.dumps(body))
-    for message in copy["messages"]:
-        for result in (
-            of_type(message, "tool_result") if message["role"] == "user" else ()
-        ):
-            result["content"] = text
+    for answer in results_of(copy["messages"]).values():
+        answer["content"] = text
     return copy
 
 

@@ -11,7 +11,6 @@ from pandas import DataFrame
 
 from agentlib.api.spending import rates
 from agentlib.estimation import prompt_tokens
-from agentlib.messages import of_type, with_results
 from agentlib.micro_compact import micro_compact as clear
 from agentlib.presets import DEFAULT
 from course.checks.cost import compacting_pays, repeats_save
@@ -68,13 +67,6 @@ def clear_after(seconds: float, messages: list[Any], idle: float) -> list[Any]:
     return clear(messages, keep_recent=5) if idle > seconds else messages
 
 
-def clear_unseen_too(messages: list[Any], idle: float) -> list[Any]:
-    ids = [r["tool_use_id"] for m in messages for r in of_type(m, "tool_result")]
-    return (
-        with_results(messages, dict.fromkeys(ids, "[gone]")) if idle > 300 else messages
-    )
-
-
 WRONG = {
     "08.1": [
         (lambda gone, behind, read, write: write * behind / (read * gone), "not 12.5"),
@@ -92,29 +84,9 @@ WRONG = {
             lambda gone, behind, read, write: (write - read) * behind / (write * gone),
             "Opus 5.5",
         ),
-        (
-            lambda gone, behind, read, write: (
-                (write - read) * (behind + gone) / (read * gone)
-            ),
-            "Opus",
-        ),
     ],
     "08.2": [
-        (
-            lambda left, read, write, answer: (
-                (write - read) * left / (read * (1 - left))
-            ),
-            "a tenth is left",
-        ),
-        (
-            lambda *given: summary_pays(*given) + given[0] / (1 - given[0]),
-            "the answer is 126.0, not 12",
-        ),
         (lambda *given: round(summary_pays(*given)), "the answer is 32.25, not 32"),
-        (
-            lambda *given: summary_pays(*given) + 1 - 1e-14,
-            "14.888888889, not 15.888888889",
-        ),
         (partial(summary_pays, answer_as="write"), "a tenth is left"),
         (partial(summary_pays, reads_it=False), "a tenth is left"),
         (partial(summary_pays, gone=lambda left: 1.0), "a tenth is left"),
@@ -125,10 +97,6 @@ WRONG = {
         ),
     ],
     "08.3": [
-        (
-            partial(kept_alive, repeats=lambda pause: math.ceil(pause / 270)),
-            "takes one repeat",
-        ),
         (
             lambda pause, read, write: kept_alive(pause, read, write + read),
             "takes one repeat",
@@ -148,22 +116,6 @@ WRONG = {
         (lambda messages, idle: messages, "it costs 100 % of forgetting nothing"),
         (lambda messages, idle: clear(messages, keep_recent=5), "at most 95 %"),
         (
-            lambda messages, idle: clear(messages, keep_recent=0),
-            "4.5 pieces are needed again",
-        ),
-        (
-            lambda messages, idle: (
-                clear(messages, keep_recent=0) if idle > 300 else messages
-            ),
-            "4.5 pieces are needed again",
-        ),
-        (
-            lambda messages, idle: (
-                messages if idle > 300 else clear(messages, keep_recent=5)
-            ),
-            "at most 95 %",
-        ),
-        (
             lambda messages, idle: clear_after(5, messages, idle),
             "275 seconds more pass",
         ),
@@ -176,13 +128,6 @@ WRONG = {
             "275 seconds more pass",
         ),
         (lambda messages, idle: messages[-5:], REFUSED),
-        (
-            lambda messages, idle: (
-                [messages[0], *messages[-4:]] if idle > 300 else messages
-            ),
-            "pieces are needed again",
-        ),
-        (clear_unseen_too, "the newest result should stay"),
     ],
 }
 RIGHT = {

@@ -43,7 +43,6 @@ WRONG = {
             lambda threshold, off: threshold / (1 - abs(off) / 100),
             "it raised ZeroDivisionError",
         ),
-        (lambda threshold, off: threshold * 100 / off, "is 200, not -200"),
         (lambda threshold, off: threshold - threshold * off / 100, "is 200, not 150"),
         (lambda threshold, off: threshold / (1 - off / 100), "is 200, not 66"),
     ],
@@ -59,26 +58,6 @@ WRONG = {
         (lambda billed, sent, messages: billed, "before any bill"),
         (
             lambda billed, sent, messages: billed + estimate_tokens(messages),
-            "the first 3 messages",
-        ),
-        (
-            lambda billed, sent, messages: (
-                billed + 1_000 if billed else estimate_tokens(messages)
-            ),
-            "the first 3 messages",
-        ),
-        (
-            lambda billed, sent, messages: (
-                int(billed * 1.1) or estimate_tokens(messages)
-            ),
-            "the first 3 messages",
-        ),
-        (
-            lambda billed, sent, m: billed + estimate_tokens(m[-1:] if billed else m),
-            "the first 3 messages",
-        ),
-        (
-            lambda billed, sent, m: billed + estimate_tokens(m[max(0, sent - 1) :]),
             "the first 3 messages",
         ),
         (

@@ -9,25 +9,8 @@ from agentlib.manual_compact import requested_focus
 from agentlib.messages import active_request, last_assistant, of_type
 from course import check
 from course.checks.manual_compact import keep_newest, report_written
+from tests.builders import user
 from tests.course.rooms.solved import REFUSED, Lesson
-from tests.model_bodies import user
-
-
-def whole_summary(messages, summarize):
-    return [user(summarize(messages))]
-
-
-def results_only(messages, summarize):
-    return [user(summarize(messages)), messages[-1]]
-
-
-def request_gone(messages, summarize):
-    return [user(summarize(messages)), *messages[last_assistant(messages) :]]
-
-
-def first_request(messages, summarize):
-    summary = summary_message(summarize(messages), "saved", messages[0]["content"])
-    return [summary, *messages[last_assistant(messages) :]]
 
 
 def newest_two(messages, summarize):
@@ -53,24 +36,6 @@ def asked_twice(messages, summarize):
     newest = last_assistant(messages)
     summary = summary_message(summarize(messages), "saved", active_request(messages))
     return [summary, *messages[newest:]]
-
-
-def any_focus(messages):
-    calls = [call for message in messages for call in of_type(message, "tool_use")]
-    return next(
-        (c["input"].get("focus", "") for c in calls if c["name"] == "compact"), None
-    )
-
-
-def newest_focus(messages):
-    newest = last_assistant(messages)
-    return any_focus(messages[newest:]) if newest >= 0 else None
-
-
-def first_call_only(messages):
-    newest = last_assistant(messages)
-    call = of_type(messages[newest], "tool_use")[0] if newest >= 0 else {"name": ""}
-    return call["input"].get("focus", "") if call["name"] == "compact" else None
 
 
 def any_write(messages):
@@ -177,12 +142,6 @@ def words_in(message):
         if isinstance(content, str)
         else [block["text"] for block in of_type(message, "text")]
     )
-
-
-def before_the_newest(messages, summarize):
-    at = last_assistant(messages)
-    words = active_request(messages[:at])
-    return [summary_message(summarize(messages), "t", words), *messages[at:]]
 
 
 def without_the_first(messages, summarize):
@@ -338,13 +297,7 @@ def unguarded_write(messages):
 WRONG = {
     "04.1": [
         (unguarded, "IndexError"),
-        (any_focus, "an older call"),
-        (newest_focus, "three calls"),
         (last_call_only, "the call stands before another"),
-        (first_call_only, "the call stands behind another"),
-        (lambda messages: None, "one call with a focus"),
-        (lambda messages: newest_focus(messages) or None, "a call all the same"),
-        (lambda messages: newest_focus(messages) or "", "no call of compact"),
         (sorted_focus, "three calls"),
         (of_any_tool, "another tool has an input of that name"),
         (named_like_it, "a tool's name only has the word in it"),
@@ -353,18 +306,7 @@ WRONG = {
         (focus_once, "two calls with the same focus"),
     ],
     "04.2": [
-        (
-            whole_summary,
-            "toolu_2, toolu_3, and only they should stay; yours keeps none",
-        ),
-        (results_only, REFUSED),
-        (
-            lambda m, summarize: [user(summarize(m)), *m[1:]],
-            "yours keeps toolu_1, toolu_2",
-        ),
-        (request_gone, "the person's request 'Read every file, then report.' is gone"),
         (nothing_summarised, "summarize got no messages"),
-        (first_request, "a second request, the person's request 'And d.py.' is gone"),
         (newest_two, REFUSED),
         (ends_with_calls, "messages that end with a call"),
         (asked_twice, "summarize was called 2 times"),
@@ -373,7 +315,6 @@ WRONG = {
         (without_header, "make it with summary_message"),
         (said_by_the_model, "should be one of the user"),
         (all_texts, "a request that was answered"),
-        (before_the_newest, "a request that was answered"),
         (without_the_first, "from the first on"),
         (cut_short, "word for word"),
     ],
@@ -389,12 +330,9 @@ WRONG = {
         (["rules", "facts"], "give the words of the focus"),
     ],
     "04.4": [
-        (any_write, "if the file was written a turn before"),
         (unguarded_write, "IndexError"),
         (only(lambda calls: calls), "the person has spoken behind the results"),
         (newest_write, "if the newest write failed"),
-        (lambda messages: "rules", "if the newest turn has read a file"),
-        (partial(written, good=any), "and the read beside it did not"),
         (partial(written, good=all), "if the read failed, and the write"),
         (partial(written, focus=""), "the answer should be a focus, not ''"),
         (written, "a read came first, and the write after it failed"),

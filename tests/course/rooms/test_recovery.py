@@ -112,14 +112,6 @@ def same_again(messages, ask, shrink):
         return messages, ask(messages)
 
 
-def until_it_fits(messages, ask, shrink, caught=Exception):
-    while True:
-        try:
-            return messages, ask(messages)
-        except caught:
-            messages = shrink(messages)
-
-
 def asks_about(part):
     return lambda messages, ask: careful(
         messages, lambda all_of_them: ask(part(all_of_them))
@@ -156,13 +148,6 @@ def ends(lines, room, *, share=4, gap="[{} lines left out]"):
         if room >= len(lines)
         else [*lines[:old], gap.format(new - old), *lines[new:]]
     )
-
-
-def one_at_least(lines, room):
-    old = room // 4 or 1
-    most = min(room, len(lines) - 1)
-    gap = f"[{len(lines) - most} lines left out]"
-    return lines if room >= len(lines) else [*lines[:old], gap, *lines[old - most :]]
 
 
 def from_the_end(lines, room):
@@ -223,14 +208,6 @@ WRONG = {
         (without_a_name, "give summary_message 't.jsonl'"),
     ],
     "07.2": [
-        (
-            lambda o, turns, limit, rest: o.count("failed") >= limit and turns < rest,
-            "a success",
-        ),
-        (
-            lambda o, turns, limit, rest: o[-limit:] == ["failed"] * limit,
-            "the next request goes through",
-        ),
         (lambda o, turns, limit, rest: is_open(o, turns, 3, rest), "if the limit is 1"),
         (longest_row, "after a success one failure is the first"),
         (
@@ -247,27 +224,11 @@ WRONG = {
         ),
         (without_limit_0, "with a limit of 0"),
         (
-            lambda o, turns, limit, rest: is_open(o, turns, limit, 10),
-            "if the rest is 5",
-        ),
-        (
-            lambda o, turns, limit, rest: (
-                is_open(o, turns % rest, limit, 10) and turns % rest != 0
-            ),
-            "eleven turns are more than ten",
-        ),
-        (
             lambda o, turns, limit, rest: is_open(o, turns, limit, rest or 99),
             "a rest of 0 is over at once",
         ),
-        (lambda o, turns, limit, rest: False, "three failures in a row open it"),
-        (lambda o, turns, limit, rest: turns < rest, "nothing was tried yet"),
     ],
     "07.3": [
-        (
-            lambda messages, ask, shrink: (messages, ask(messages)),
-            "2 requests should be made",
-        ),
         (
             partial(again, only=lambda error: True),
             "overloaded, 1 request should be made, not 2",
@@ -276,37 +237,14 @@ WRONG = {
         (same_again, "what shrink returned"),
         (shrunk_first, "takes the prompt, the calls of shrink should number 0, not 1"),
         (shrunk_twice, "is too long, the calls of shrink should number 1, not 2"),
-        (until_it_fits, "both prompts are too long, 2 requests should be made, not 5"),
-        (
-            partial(until_it_fits, caught=BaseException),
-            "both prompts are too long, 2 requests should be made, not 5",
-        ),
-        (
-            lambda messages, ask, shrink: ask(messages),
-            "return what was sent, and its reply",
-        ),
         (the_first_error, "the second one's error should pass"),
     ],
     "07.4": [
-        (lambda lines, room: lines[-room:], "not ['e', 'f', 'g', 'h']"),
-        (lambda lines, room: lines[:room], "not ['a', 'b', 'c', 'd']"),
         (partial(ends, share=2), "not ['a', 'b', '[4 lines left out]', 'g', 'h']"),
-        (partial(ends, gap="[lines left out]"), "not ['a', '[lines left out]'"),
         (lambda lines, room: ends(lines, min(room, 7)), "all lines fit"),
         (
             lambda lines, room: lines if len(lines) <= room + 1 else ends(lines, room),
             "too many",
-        ),
-        (
-            lambda lines, room: [
-                s.replace("[1 lines", "[1 line") for s in ends(lines, room)
-            ],
-            "'[1 line left out]', 'd'",
-        ),
-        (one_at_least, "3 // 4 is 0"),
-        (
-            lambda lines, room: ends(lines, room)[:6],
-            "'h'], not ['a', 'b', 'c', 'd', 'e', 'f']",
         ),
         (from_the_end, "no room at all"),
         (lambda lines, room: [*dict.fromkeys(ends(lines, room))], "twice stays twice"),

@@ -3,7 +3,7 @@
 from functools import partial
 from itertools import pairwise
 
-from tests.course.rooms.solved import EDITED, Lesson
+from tests.course.rooms.solved import Lesson
 
 
 def silent_falls(
@@ -20,21 +20,12 @@ def silent_falls(
     return [n for n in falls if not (noted and n in compacted)]
 
 
-def below_the_largest(sizes: list[int]) -> list[int]:
-    return [n for n, size in enumerate(sizes, 1) if size < 0.97 * max(sizes[:n])]
-
-
 def quoted(reply: str, lost: str, context: str, run: int = 40, short: int = 39) -> bool:
     """Solve exercise 09.2, or one of its wrong answers."""
     pieces = (reply[i : i + run] for i in range(len(reply) - short))
     return any(
         piece in lost and piece not in context for piece in pieces if len(piece) == run
     )
-
-
-def first_quote(reply, lost, context):
-    pieces = (reply[i : i + 40] for i in range(len(reply) - 39))
-    return next((piece not in context for piece in pieces if piece in lost), False)
 
 
 def first_noted(sizes, compacted):
@@ -73,19 +64,9 @@ def with_the_last_before_the_first(sizes, compacted):
     ]
 
 
-def by_whole_percents(sizes, compacted):
-    pairs = enumerate(pairwise(sizes), 2)
-    return [n for n, (a, b) in pairs if round(100 * b / a) < 97 and n not in compacted]
-
-
 def by_whole_tokens(sizes, compacted):
     pairs = enumerate(pairwise(sizes), 2)
     return [n for n, (a, b) in pairs if b < int(0.97 * a) and n not in compacted]
-
-
-def by_windows(reply, lost, context):
-    runs = {reply[i : i + 40] for i in range(len(reply)) if len(reply) >= i + 40}
-    return bool([run for run in runs if run in lost and run not in context])
 
 
 def by_kind(piece):
@@ -100,54 +81,35 @@ def words_first(piece):
 
 WRONG = {
     "09.1": [
-        (lambda sizes, compacted: [], "has 60 tokens after 100"),
-        (
-            partial(silent_falls, noted=False),
-            "the file notes a compaction before prompt 2",
-        ),
-        (partial(silent_falls, share=1.0), "not less than 97 %"),
-        (partial(silent_falls, first=1), "has 60 tokens after 100"),
-        (lambda sizes, compacted: below_the_largest(sizes), "has 60 tokens after 100"),
-        (
-            lambda sizes, compacted: [n - 1 for n in silent_falls(sizes, compacted)],
-            "60 tokens",
-        ),
         (
             lambda sizes, compacted: silent_falls(sizes, compacted)[:1],
             "notes one of three",
         ),
         (by_three_tokens, "notes one of three"),
-        (partial(silent_falls, share=0.96), "96 of 100 is less than 97 %"),
-        (partial(silent_falls, share=0.7), "96 of 100 is less than 97 %"),
         (with_the_last_before_the_first, "the smallest, and has none before it"),
-        (by_whole_percents, "by a little"),
         (by_whole_tokens, "by half a token"),
         (first_noted, "two are noted"),
         (away_from_compactions, "two are noted"),
         (from_the_first, "it raised IndexError"),
     ],
     "09.2": [
-        (lambda reply, lost, context: reply in lost, "what only the lost text has"),
         (
             lambda reply, lost, context: quoted(reply, lost, ""),
             "still has the same words",
         ),
         (partial(quoted, run=39, short=38), "only 39 characters are the same"),
-        (partial(quoted, short=40), "ends with 40 of the quote"),
         (
             lambda reply, lost, context: (
                 quoted(reply, lost, "") and not quoted(reply, context, "")
             ),
             "the context has the first",
         ),
-        (first_quote, "the context has the first"),
         (in_any_case, "capitals are other characters"),
         (stripped_runs, "between line breaks"),
         (
             lambda reply, lost, context: quoted(reply.strip(), lost, context),
             "is the 40th",
         ),
-        (lambda reply, lost, context: False, "what only the lost text has"),
     ],
     "09.3": [
         (lambda piece: -piece["age"], "it covers 41 %"),
@@ -155,13 +117,7 @@ WRONG = {
         (lambda piece: piece["tokens"], "less than 67 %"),
         (lambda piece: piece["what"] == "the model's words", "less than 67 %"),
         (lambda piece: piece["needed"], "it raised KeyError"),
-        (lambda piece: {"calls": 1}[piece["what"]], "it raised KeyError"),
-        (lambda piece: 1 / piece["tokens"], "it covers 61 %"),
         (lambda piece: None, "it returned nothing"),
-        (lambda piece: piece["what"], "which is no number"),
-        (lambda piece: (piece["age"], 1), "which is no number"),
-        (lambda piece: float("nan"), "it returned nan, which is no number"),
-        (lambda piece: piece.pop("age"), EDITED),
     ],
 }
 RIGHT = {

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 from typing import ClassVar
 
-from agentlib.messages import INTERRUPTED, of_type, tool_names, unanswered
+from agentlib.messages import INTERRUPTED, of_type, unanswered
 from agentlib.settings import Settings
 from course import check
 from course.rooms.transcripts import rows, session_browser
@@ -22,10 +22,6 @@ def added(path, text):
 def written_again(message, path):
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     path.write_text(f"{old}{json.dumps(message)}\n", encoding="utf-8")
-
-
-def emptied(message, path):
-    path.write_text(json.dumps(message) + "\n", encoding="utf-8")
 
 
 def all_lines(path):
@@ -74,11 +70,6 @@ def by_splitlines(path):
     return messages
 
 
-def ending_well(path):
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.endswith("}")]
-
-
 def or_nothing(path):
     try:
         return all_lines(path)
@@ -125,25 +116,6 @@ def or_else_nothing(path):
         return strictly(path)
     except UnicodeDecodeError:
         return []
-
-
-def of_bytes_of_text(path):
-    found = []
-    for line in path.read_bytes().split(b"\n"):
-        with contextlib.suppress(json.JSONDecodeError):
-            found.append(json.loads(line))
-    return found
-
-
-def read_as(encoding):
-    def load(path):
-        found = []
-        for line in path.read_text(encoding, errors="replace").split("\n"):
-            with contextlib.suppress(ValueError):
-                found.append(json.loads(line))
-        return found
-
-    return load
 
 
 def yielding(path):
@@ -216,7 +188,6 @@ def of_the_last(messages):
 WRONG = {
     "05.1": [
         (lambda message, path: None, "the file is not there"),
-        (emptied, "after 2 calls, the file should have 2 lines; yours has 1"),
         (in_latin, "what it gave can't be read: UnicodeDecodeError"),
         (lambda message, path: added(path, json.dumps(message)), "should end with"),
         (
@@ -236,7 +207,6 @@ WRONG = {
         (but_the_last, "from a file of 5 whole lines, 5 messages should come back"),
         (up_to_a_torn_line, "a torn line with whole lines behind it"),
         (or_nothing, "whose last line is torn, 2 messages"),
-        (ending_well, "it raised JSONDecodeError"),
         (lambda path: None, "return a list of messages"),
         (all_but_one_torn, "a file with two torn lines"),
         (by_braces, "from a file of 5 whole lines"),
@@ -249,35 +219,12 @@ WRONG = {
         (cleaned, "it wrote to the file"),
         (strictly, "is torn inside a character makes reading raise"),
         (or_else_nothing, "torn inside a character, 1 message should come back"),
-        (of_bytes_of_text, "is torn inside a character makes reading raise"),
-        (read_as("latin-1"), "was read as latin-1"),
-        (read_as("cp1252"), "was read as cp1252"),
-        (lambda path: parsed(path)[::-1], "yours returned 5, and not as written"),
     ],
     "05.3": [
         (lambda messages: answers(unanswered(messages)), "is_error"),
-        (lambda messages: [], "yours answers none"),
-        (
-            lambda messages: answers(tool_names(messages), is_error=True),
-            "should be empty",
-        ),
-        (
-            lambda m: answers(unanswered(m)[:1], is_error=True),
-            "toolu_2, toolu_3, toolu_4 should",
-        ),
         (
             lambda messages: answers(unanswered(messages), "done", is_error=True),
             "INTERRUPTED",
-        ),
-        (
-            lambda messages: answers(
-                unanswered(messages), "was interrupted, run it again", is_error=True
-            ),
-            "INTERRUPTED",
-        ),
-        (
-            lambda m: answers(unanswered(m), "INTERRUPTED", is_error=True),
-            "without quotes",
         ),
         (one_message, "not a message that holds them"),
         (always_a_message, "not a message that holds them"),
@@ -297,7 +244,6 @@ WRONG = {
         (14, "go back"),
         (0, "go on"),
         (25, "go back"),
-        (22.0, "at turn 22 the file"),
         ("13", "is no whole number"),
         (None, "is no whole number"),
     ],

@@ -1,6 +1,5 @@
 """Lesson 10: its wrong answers, and its run with the published solutions."""
 
-import re
 from functools import partial
 
 from agentlib.messages import is_summary, of_type
@@ -20,14 +19,6 @@ def pins(*speakers, told=rules_in, once=True):
         return list(dict.fromkeys(lines)) if once else lines
 
     return pin
-
-
-def of_users(messages):
-    """Take every text of a user's message for the person's."""
-    texts = [
-        b["text"] for m in messages if m["role"] == "user" for b in of_type(m, "text")
-    ]
-    return list(dict.fromkeys(line for text in texts for line in rules_in(text)))
 
 
 def in_blocks(messages):
@@ -76,30 +67,9 @@ def traces(believes, order=list, has=says):
     return trace
 
 
-def bag(text, words):
-    return all(word in text for word in words.split())
-
-
-def model(who):
-    """Take what the model says for what it does."""
-    return "model" if who in ("call", "run") else who
-
-
 def or_a_result(who, witness):
     """Believe a tool's result that a step was done."""
     return is_witness(who, witness) or (witness == "run" and who == "file")
-
-
-def named_in_a_call(line, messages):
-    """Take a call that names a script for one that runs it."""
-    witness, words = claim(line)
-    for index, message in enumerate(messages):
-        for who, text in spoken(message):
-            if witness == "run" and who == "call" and words.split()[-1] in text:
-                return index
-            if is_witness(who, witness) and says(text, words):
-                return index
-    return None
 
 
 def by_its_last_word(text, words):
@@ -158,14 +128,6 @@ def with_min(line, messages):
     return min(found) if found else None
 
 
-def whole_line(line, messages):
-    return next((n for n, m in enumerate(messages) if line in str(spoken(m))), None)
-
-
-def zero_for_none(line, messages):
-    return rests_on(line, messages) or 0
-
-
 def lines_that(stay, refuses=lambda invented, claims: 2 * len(invented) > len(claims)):
     """Keep the lines that stay, and refuse by the invented claims and all of them."""
 
@@ -178,10 +140,6 @@ def lines_that(stay, refuses=lambda invented, claims: 2 * len(invented) > len(cl
         return "\n".join(line for line in lines if stay(line, invented))
 
     return keep
-
-
-def is_claim(line):
-    return any(claim(line))
 
 
 def sound(line, invented):
@@ -299,12 +257,9 @@ WRONG = {
         (pins("person", "file"), "a file has a rule of its own"),
         (pins("person", "model"), "the model says a rule"),
         (pins("person", "summary"), "a summary tells a rule"),
-        (of_users, "a summary tells a rule"),
         (lambda messages: pins("person")(messages[:1]), "a second rule comes later"),
         (pins("person", once=False), "the person says it twice"),
         (in_any_order, "the order has changed"),
-        (lambda messages: sorted(pins("person")(messages)), "the order has changed"),
-        (lambda messages: pins("person")(messages)[::-1], "the order has changed"),
         (unless_just_said, "the rule comes again later"),
         (lambda messages: pins("person")(messages)[:3], "the person has four rules"),
         (
@@ -324,43 +279,22 @@ WRONG = {
     "10.2": [
         (traces(of_rules_only), "only the summary has this fact"),
         (last_text_of_each, "the first of two results has it"),
-        (traces(lambda who, witness: True), "only a file says this rule"),
-        (traces(lambda who, witness: who == "person"), "a file has it"),
-        (traces(lambda who, witness: who == witness), "the last summary has it"),
-        (traces(is_witness, order=reversed), "a summary has it, too"),
         (
             traces(is_witness, has=lambda text, words: words in text),
             "part of a prohibition",
         ),
-        (traces(is_witness, has=bag), "part of a prohibition"),
         (of_two_pairs, "a file says it beside the person's text"),
-        (
-            traces(lambda who, witness: is_witness(model(who), model(witness))),
-            "only spoke of it",
-        ),
         (traces(or_a_result), "a tool's result says that it ran"),
-        (named_in_a_call, "the model read the script"),
         (traces(is_witness, has=by_its_last_word), "note on that file"),
-        (
-            traces(lambda who, witness: is_witness(who, witness) or who == "call"),
-            "the model wrote this rule into a file",
-        ),
         (
             traces(lambda who, witness: is_witness(who, witness) or who == "person"),
             "the person says this fact",
         ),
-        (traces(lambda who, witness: who != "model"), "only a file says this rule"),
         (also("run", "call"), "the model wrote of the step into a file"),
         (also("person", "model"), "only the model said this rule"),
-        (also("file", "call"), "the model wrote this fact into a file"),
         (also("file", "run"), "the model ran a file, and nobody read it"),
         (witness_first, "a summary comes before"),
         (summaries_first, "a summary has it, too"),
-        (whole_line, "the person said it first"),
-        (zero_for_none, "nobody said it"),
-        (lambda line, messages: 0, "the person said it last"),
-        (lambda line, messages: None, "the person said it first"),
-        (lambda line, messages: rests_on(line, messages) is not None, "said it first"),
     ],
     "10.3": [
         (lambda summary, messages: None, "the agent never compacts"),
@@ -378,15 +312,6 @@ WRONG = {
             lines_that(sound, refuses=lambda bad, all: len(bad) > 0.66 * len(all)),
             "three of five",
         ),
-        (lambda summary, messages: summary, "is still there"),
-        (lines_that(lambda line, invented: "you may" not in line), "is gone"),
-        (
-            lines_that(
-                lambda line, invented: any(claim(line)) and sound(line, invented)
-            ),
-            "is gone",
-        ),
-        (lines_that(sound, refuses=lambda invented, claims: False), "asked again"),
         (
             lines_that(sound, refuses=lambda invented, claims: bool(invented)),
             "one line is",
@@ -395,19 +320,8 @@ WRONG = {
             lines_that(sound, refuses=lambda invented, claims: len(invented) > 1),
             "half of the",
         ),
-        (
-            lines_that(sound, refuses=lambda bad, all: 2 * len(bad) >= len(all)),
-            "half of the",
-        ),
         (of_all_lines, "asked again"),
-        (rearranged(set), "in their order"),
-        (rearranged(sorted), "in their order"),
-        (rearranged(lambda lines: lines[::-1]), "in their order"),
         (rearranged(dict.fromkeys), "in their order"),
-        (rearranged(lambda lines: filter(None, lines)), "in their order"),
-        (rearranged(lambda lines: sorted(lines, key=claim)), "in their order"),
-        (rearranged(lambda lines: sorted(lines, key=is_claim)), "in their order"),
-        (rearranged(lambda lines: [line[2:] for line in lines]), "is gone"),
         (lambda summary, messages: gate(summary, []), "return the summary"),
         (
             lambda summary, messages: gate(summary, messages) if summary else None,
@@ -416,10 +330,6 @@ WRONG = {
         (
             lambda summary, messages: gate(summary, messages) if messages else None,
             "there are no messages",
-        ),
-        (
-            lambda summary, messages: "\n".join(re.findall(r"- \[rule.*", summary)),
-            "is gone",
         ),
     ],
 }

@@ -182,11 +182,6 @@ def by_half_widths(mine: Any, other: Any) -> int:
     return 0 if abs(apart) <= half else -1 if apart < 0 else 1
 
 
-def last_new(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
-    """Take as many as are new, which is everything if none is."""
-    return compact(view + history[-(len(history) - seen) :])
-
-
 def unless_it_is_shorter(
     history: list[Any], view: list[Any], seen: int, compact: Any
 ) -> list[Any]:
@@ -194,13 +189,6 @@ def unless_it_is_shorter(
     if len(view) < seen:
         return compact([*view, *history[seen:]])
     return compact(list(history))
-
-
-def not_yet_seen(
-    history: list[Any], view: list[Any], seen: int, compact: Any
-) -> list[Any]:
-    """Lose a message that comes a second time."""
-    return compact([*view, *(m for m in history if m not in history[:seen])])
 
 
 def extends(history: list[Any], view: list[Any], seen: int, compact: Any) -> list[Any]:
@@ -245,33 +233,10 @@ WRONG = {
         (if_it_has_grown, "keep nothing between calls"),
     ],
     "11.2": [
-        (lambda mine, other: -1 if mine[0] < other[0] else 1, "mine is lower, but"),
-        (
-            lambda mine, other: (mine[0] > other[2]) - (mine[0] < other[1]),
-            "mine is higher, but",
-        ),
-        (
-            lambda mine, other: (mine[1] > other[1]) - (mine[2] < other[2]),
-            "mine is lower, but",
-        ),
         (lambda mine, other: 0, "mine ends before the other begins"),
-        (
-            lambda mine, other: (mine[2] < other[1]) - (mine[1] > other[2]),
-            "the answer is -1",
-        ),
-        (
-            lambda mine, other: (mine[1] >= other[2]) - (mine[2] <= other[1]),
-            "mine ends where the other begins",
-        ),
         (
             lambda mine, other: (mine[1] >= other[2]) - (mine[2] < other[1]),
             "mine begins where the other ends",
-        ),
-        (
-            lambda mine, other: (
-                1 if mine[2] > other[2] else -1 if mine[2] < other[1] else 0
-            ),
-            "mine is higher, but",
         ),
         (surrounds, "the other lies within mine"),
         (
@@ -283,33 +248,15 @@ WRONG = {
     ],
     "11.3": [
         (lambda history, view, seen, compact: compact(history), "5 in all, not 7"),
-        (
-            lambda history, view, seen, compact: compact(view),
-            "the view and the 1 new message,",
-        ),
-        (
-            lambda history, view, seen, compact: compact(history[seen:]),
-            "5 in all, not 4",
-        ),
         (lambda history, view, seen, compact: [*view, *history[seen:]], "not 0 times"),
         (
             lambda history, view, seen, compact: [*compact(view), *history[seen:]],
             "the view and the 1 new",
         ),
         (
-            lambda history, view, seen, compact: compact([*view, *history[seen + 1 :]]),
-            "the view and the 1 new",
-        ),
-        (
             lambda history, view, seen, compact: compact([*view, *history[-2:]]),
             "4 new messages",
         ),
-        (
-            lambda history, view, seen, compact: compact([*history[seen:], *view]),
-            "5 in all, in this order",
-        ),
-        (last_new, "the 0 new messages, 3 in all, not 10"),
-        (not_yet_seen, "the 7 new messages, 10 in all, not 9"),
         (extends, EDITED),
         (unless_it_is_shorter, "with a result cleared in it"),
     ],
@@ -326,21 +273,11 @@ WRONG = {
         ),
         (lambda settings: some_edits(settings, begin=0), "trigger of clear_tool_uses"),
         (
-            lambda settings: some_edits(settings, unit="input_tokens"),
-            "trigger of clear_tool",
-        ),
-        (
             lambda settings: some_edits(settings, always_least=True),
             "should be None, not {",
         ),
-        (
-            lambda settings: some_edits(settings, least=0),
-            "threshold=20000, clear_at_least=0, ret",
-        ),
-        (lambda settings: some_edits(settings, fixed=5), "with keep_recent=2"),
         (lambda settings: some_edits(settings, least=70_000), "threshold=50000"),
         (lambda settings: some_edits(settings)[::-1], "return edits of the types"),
-        (lambda settings: some_edits(settings, least=50_001), "threshold=50000"),
         (lambda settings: some_edits(settings, least=49_999), "threshold=49999"),
         (lambda settings: as_edits(settings)[0], "as_edits is the course's own"),
     ],
