@@ -25,7 +25,7 @@ from windtunnel.programs.verdict import Reading
 
 NOT_JUDGED = 3
 """The exit code if something of ours stood in the way, and nothing else is broken."""
-_NOTHING = Result(False, 0, 0, 0, 0, 0, False, ())
+_NOTHING = Result(False, 0, 0, 0, 0, False, ())
 MODEL_NOTE = (
     "One scripted model answered. What a program decides holds for any model; what is "
     "kept in the end depends on this one."

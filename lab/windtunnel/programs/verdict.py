@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from agentlib.api.spending import dollars
 from agentlib.messages import Block, blocks, of_type, result_text
+from offline_api.model.tools import hands_of
 from offline_api.model.view import asked_title
 from offline_api.record import Record
 from offline_api.tokens import text_tokens
@@ -623,8 +624,10 @@ class Reading:
         again = list[int]()
         compacted = [each.request for each in self.compactions]
         for number, record in self.main:
+            lists = hands_of((record.request or {}).get("tools") or ()).get("glob")
             for call in _calls(record):
-                if _OWN.match(str(call["input"].get("command", ""))):
+                is_listing = lists and call["name"] == lists.name
+                if is_listing or _OWN.match(str(call["input"].get("command", ""))):
                     continue
                 key = json.dumps([call["name"], call["input"]], sort_keys=True)
                 if key in made and any(made[key] < n <= number for n in compacted):
