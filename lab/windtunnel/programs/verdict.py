@@ -85,7 +85,7 @@ _OWN = re.compile(r"\s*(?:\[ |\(|(?:find|grep|ls|pwd|test|wc)\b)")
 """A shell command of the model's own: it lists, looks and tests again by habit."""
 _USED = 0.2
 """Share of a summary's lines that stand in the next prompt if the summary is used."""
-_WHOLE = 0.5
+_WHOLE = 0.8
 """If fewer of them do, the program has shortened it."""
 _SOON = 2
 """Prompts. A compaction that comes so soon after another one has not helped."""
@@ -127,7 +127,7 @@ class SeenCompaction:
     """Role of the message that holds the summary; "beside a result" if it has one,
     too."""
     share: float = 1.0
-    """Share of the summary's lines that stand in the next prompt."""
+    """Share of the lines of the last of these answers that stand in the next prompt."""
     words: Literal["kept", "in the summary", "missing"] = "kept"
     """Where the newest prompt stands afterwards, word for word."""
     words_kept: int = 0
@@ -433,7 +433,8 @@ class Reading:
         after = _results(record)
         marks = {text for name, text in after.items() if before.get(name, text) != text}
         for call in _calls(last):
-            result = f"The result of {call['name']} in the answer to request {asked}"
+            name = f"{call['name']} in the answer to request {asked}"
+            result = f"The result of the call of {name}"
             if after.get(call["id"], "").strip() and after[call["id"]] in marks:
                 text = f"{result} was cleared before the model could see it."
                 return Finding("unseen", number, text)
@@ -486,8 +487,8 @@ class Reading:
             yield Finding(
                 "summary shortened",
                 short[0].request,
-                f"Of {len(short)} of {len(made)} summaries less than half of the lines "
-                f"were put back, {short[0].share:.0%} of the first in request "
+                f"Of {len(short)} of {len(made)} summaries less than four fifths of the "
+                f"lines were put back, {short[0].share:.0%} of the first in request "
                 f"{short[0].request}.",
             )
         blind = [each for each in made if each.shown == 0]
@@ -774,13 +775,15 @@ def _without_lines(text: str, summary: str) -> str:
 
 def _carrier(record: Record, summaries: Sequence[str]) -> tuple[str, float]:
     """Return the role of the message that holds most of a summary's lines, "nowhere" if
-    none holds a fifth of them, and the share of them that stands anywhere."""
-    lines = {
-        line.strip()
+    none holds a fifth of them, and the share of the newest one's that stands anywhere.
+
+    A program may ask twice and use the second answer alone.
+    """
+    parts = [
+        {line.strip() for line in text.splitlines() if len(line.strip()) >= _LINE}
         for text in summaries
-        for line in text.splitlines()
-        if len(line.strip()) >= _LINE
-    }
+    ]
+    lines = set[str]().union(*parts)
     best = int(_USED * len(lines))
     where = "nowhere"
     held = set[str]()
@@ -797,7 +800,7 @@ def _carrier(record: Record, summaries: Sequence[str]) -> tuple[str, float]:
                     where = "a result"
                 elif of_type(message, "tool_result"):
                     where = "beside a result"
-    return where, round(len(held) / max(1, len(lines)), 3)
+    return where, round(len(held & parts[-1]) / max(1, len(parts[-1])), 3)
 
 
 def _shown(results: Sequence[str], requests: Sequence[Record]) -> float | None:
