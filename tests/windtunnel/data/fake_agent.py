@@ -59,13 +59,30 @@ def bash(command: str, compacted: bool) -> str:
     return json.dumps(result) if "json" in FAULTS else output
 
 
+def cleared(message: dict) -> dict:
+    """Return a message without the text of its results, the newest ones', too."""
+    if isinstance(message["content"], str):
+        return message
+    blocks = [
+        {**block, "content": "[cleared]"} if block["type"] == "tool_result" else block
+        for block in message["content"]
+    ]
+    return {**message, "content": blocks}
+
+
 def compact(messages: list, prompt: str) -> list:
     if "cuts" in FAULTS:
         return [{"role": "user", "content": "Go on."}]
+    if "clears" in FAULTS:
+        return [cleared(message) for message in messages]
     shown = messages[:1] if "blind" in FAULTS else messages
+    shown = messages[:-2] if "skips" in FAULTS else shown
     most = 60 if "short" in FAULTS else 1_500
     answer = ask([*shown, {"role": "user", "content": WISH}], most)
     summary = "".join(block.get("text", "") for block in answer["content"])
+    if "trims" in FAULTS:
+        lines = summary.splitlines()
+        summary = "\n".join(lines[: len(lines) // 3 + 1])
     words = f"<summary>\n{summary}\n</summary>\n\n"
     if "drops" in FAULTS:
         words = "Go on.\n\n"
