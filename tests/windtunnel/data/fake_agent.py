@@ -101,7 +101,9 @@ def work() -> None:
     messages = json.loads(SESSION.read_text()) if is_old else []
     compacted = False
     messages.append({"role": "user", "content": PROMPT})
-    while "stops" not in FAULTS or len(messages) < 9:
+    for _ in range(60):  # a fault can keep the work from its end
+        if "stops" in FAULTS and len(messages) > 8:
+            return
         is_full = len(json.dumps(messages)) / 3 > 0.6 * WINDOW
         is_full = is_full or ("eager" in FAULTS and len(messages) > 4)
         if is_full and "never" not in FAULTS:
