@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, count
 from operator import is_not
-from typing import Any
+from typing import Any, cast
 
 Block = dict[str, Any]
 Message = dict[str, Any]
@@ -89,10 +89,20 @@ def whole(content: Any) -> Any:
     >>> ascii(whole("smile \\ud83d"))
     "'smile \\\\ufffd'"
     """
-    text = json.dumps(content, ensure_ascii=False)
-    if text.isascii() or not HALF.search(text):  # most are, and that is quick to see
+    if _is_whole(content):
         return content
-    return json.loads(HALF.sub("\ufffd", text))
+    return json.loads(HALF.sub("\ufffd", json.dumps(content, ensure_ascii=False)))
+
+
+def _is_whole(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.isascii() or not HALF.search(value)
+    if isinstance(value, dict):
+        parts = cast(Block, value)
+        return all(map(_is_whole, parts)) and all(map(_is_whole, parts.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_whole, cast(Sequence[Any], value)))
+    return True
 
 
 def blocks(message: Message) -> list[Block]:

@@ -15,9 +15,18 @@ def told(run: Run, *more: str) -> str:
     sentences = ["; ".join([counts, *more]) + ".", end, _work(run.checks)]
     if run.refused:
         sentences.append(f"The API ended it: {run.refused.rstrip('.')}.")
+    elif _is_stopped(run):
+        sentences.append(f"It was stopped after {many(run.turns, 'request')}.")
     elif run.ended:
         sentences.append(f"It ended: {run.ended.rstrip('.')}.")
     return " ".join(filter(None, sentences))
+
+
+def _is_stopped(run: Run) -> bool:
+    """Tell whether the run used up its requests: a learner's loop, or the agent."""
+    last = run.rounds[-1].events if run.rounds else ()
+    is_stopped = any(event.kind == "stopped" for event in last)
+    return is_stopped or run.ended == f"{run.turns} turns"
 
 
 def _work(checks: Mapping[str, Any]) -> str:

@@ -88,9 +88,13 @@ def session(tmp_path: Path) -> "Iterator[Session]":
         yield session
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Let the files that wait begin early, and if possible one at a time. Each takes
-    nothing from two that compute."""
+    nothing from two that compute. A single process keeps the order it was given."""
+    if not hasattr(config, "workerinput"):
+        return
     paths = dict.fromkeys(each.path for each in items)
     others = [path for path in paths if path.name not in WAITING]
     places = {path: float(n) for n, path in enumerate(others)} | {

@@ -4,6 +4,7 @@ compared."""
 import json
 import re
 import runpy
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +17,16 @@ from agentlib.api.spending import PRICED_AS
 from agentlib.presets import CLAUDE_CODE, DEFAULT
 from agentlib.settings import Settings
 from tests.benchmarks import faults as bench
-from tests.benchmarks import fuzz
-from tests.benchmarks.compare import as_table, compare, dominated, measures, rows, shown
+from tests.benchmarks import fuzz, stress
+from tests.benchmarks.compare import (
+    as_table,
+    compare,
+    dominated,
+    falls_short,
+    measures,
+    rows,
+    shown,
+)
 from tests.real_sessions import FILES
 from windtunnel.runner import play
 from windtunnel.tasks import varied as generated
@@ -112,6 +121,41 @@ def test_without_recovery_a_session_would_not_have_ended():
     assert played.lost == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "completed", "lost", "breaks"),
+    [
+        ("default", True, 0, False),
+        ("default", False, 0, True),
+        ("s24", False, 0, False),
+        ("s24", True, 1, True),
+    ],
+)
+def test_a_lost_message_breaks_the_promise_and_so_does_defaults_end(
+    name, completed, lost, breaks
+):
+    played = [
+        bench.Played(True, 0, Counter()),
+        bench.Played(completed, lost, Counter()),
+    ]
+    assert bench.broken(name, played) == breaks
+
+
+# -- stress.py -------------------------------------------------------------------------
+
+
+def ten_blocks(last: float, tokens: int = 20_000) -> list[stress.Block]:
+    """The first is slow, because the window fills."""
+    seconds = [0.03, *[0.01] * 4, *[last] * 5]
+    return [stress.Block(n, each, 30, tokens) for n, each in enumerate(seconds)]
+
+
+def test_turns_that_take_half_again_as_long_or_do_not_fit_are_a_fault():
+    assert stress.faults(ten_blocks(0.0149)) == []
+    assert stress.faults(ten_blocks(0.016)) == ["a turn takes 1.6 times as long"]
+    [fault] = stress.faults(ten_blocks(0.01, tokens=stress.WINDOW + 1))
+    assert "32,001" in fault
+
+
 # -- compare.py ------------------------------------------------------------------------
 
 NARROW = 10_000
@@ -204,6 +248,18 @@ def test_dominated_is_cheaper_and_no_worse_in_anything():
         assert dominated(two(**worse)) == [], worse
     for worse in ({"failures": 1}, {"described": 2}):
         assert dominated(two(**worse)) == [], worse
+
+
+def test_default_falls_short_if_it_keeps_less_than_two_thirds():
+    whole = {"files": 3, "of": 2, "rule": True}
+    assert falls_short(two().assign(**whole)) == []
+    for less in (
+        {"described": 1},
+        {"facts": 1},
+        {"rule": False},
+        {"done": False},
+    ):
+        assert len(falls_short(two().assign(**{**whole, **less}))) == 1, less
 
 
 def test_what_is_shown_fits_and_says_what_the_table_says(table: pandas.DataFrame):

@@ -1,8 +1,11 @@
 """The list of faults fits the code, so that `make mutants` plants what it says."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
-from tests.benchmarks.mutants import ROOT, Fault, faults, importing
+from tests.benchmarks.mutants import ROOT, Fault, faults, importing, ordered
 
 
 @pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.what)
@@ -26,3 +29,16 @@ def test_a_fault_that_does_not_fit_is_named():
     fault = Fault("a.py", "money", "gone", "x = 1", "x = 2")
     with pytest.raises(ValueError, match=r"a\.py: gone: its text stands 0 times"):
         fault.planted("y = 1")
+
+
+def test_a_single_process_runs_a_faults_own_tests_first(pytestconfig):
+    """Or they come last if they wait, and a busy machine never gets to them."""
+    [fault] = faults("fast mode")
+    files = ordered(importing(fault.module), fault)
+    assert files[:2] == [fault.file, "tests/agentlib/test_spending.py"]
+    own = pytestconfig.pluginmanager.get_plugin(str(ROOT / "tests/conftest.py"))
+    items = [SimpleNamespace(path=Path(file)) for file in files]
+    own.pytest_collection_modifyitems(SimpleNamespace(), items)
+    assert [each.path.as_posix() for each in items] == files
+    own.pytest_collection_modifyitems(SimpleNamespace(workerinput={}), items)
+    assert items[-1].path.name == "test_spending.py"

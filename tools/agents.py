@@ -151,8 +151,8 @@ cp -r "$(.venv/bin/python -c 'import email; print(email.__path__[0])')" mails &&
 
 From lesson 05 on, the same command without a prompt goes on where the agent was stopped. To go
 live, unset `ANTHROPIC_BASE_URL`, set your own key, and make `WINDOW` and the numbers below it those
-of your model. No file here states a price, holds a cap or counts its turns. `agentlib`
-in a terminal does ([Live and local models](../live-and-local.md)).
+of your model. No file here states a price or holds a cap. `agentlib` in a terminal does
+([Live and local models](../live-and-local.md)). Only that of lesson 07 stops after 200 requests.
 
 `python -m tools.agents` writes this folder from `tools/agents.txt` and the lessons' solutions.
 

@@ -106,8 +106,10 @@ def summed(line: Line) -> Line:
 
 def _checked(line: Line, text: str) -> Line:
     """Put None in place of a checksum that the line's text doesn't have."""
+    if SUM not in line:
+        return line
     known = text.rpartition(f', "{SUM}": ')[0].encode()
-    return {**line, SUM: None} if SUM in line and line[SUM] != crc32(known) else line
+    return line if line[SUM] == crc32(known) else {**line, SUM: None}
 
 
 def numbered(

@@ -58,8 +58,8 @@ def history(session: Session, killed: int, *, title: str) -> Chart:
     for compaction in session.compactions:
         turn = 1 + sum(sent.seen < compaction.seen for sent in session.requests)
         place = (turn - 0.5, max(view[turn - 2 : turn]))
-        axes.annotate("compacted", place, xytext=(turn - 0.5, window), ha="center", va="center",
-                      color=DARK, bbox={"fc": "white", "ec": "none", "pad": 1.5},
+        axes.annotate("compacted", place, xytext=(turn - 0.5, 1.05 * window), ha="center",
+                      va="bottom", color=DARK, bbox={"fc": "white", "ec": "none", "pad": 1.5},
                       arrowprops={"arrowstyle": "->", "color": DARK})  # fmt: skip
     axes.set(xlim=(0.5, last), ylim=(0, top), xlabel="turn")
     axes.set_ylabel("tokens")

@@ -16,7 +16,6 @@ from agentlib.settings import Settings
 from course import real_model
 from course.figures import charts as charts
 from course.figures.difference import Difference as Difference
-from course.figures.survival import sentence as sentence
 from course.figures.survival import survival as survival
 from course.generations import places as places
 from course.generations import planted as planted
@@ -27,9 +26,6 @@ from windtunnel.parts import layer_of
 from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.generated import SURVIVAL as SURVIVAL
 from windtunnel.tasks.scenarios import Scenario
-
-OPUS = PRICED_AS
-"""The model at whose prices the lesson counts."""
 
 # -- what the cells show ---------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from agentlib.auto_compact import auto_compact, summary_prompt
 from agentlib.compaction.breaker import AGAIN, NEARLY_FULL, Breaker
 from agentlib.estimation import estimate_text
 from agentlib.loop import system_prompt
-from agentlib.messages import Message, of_type
+from agentlib.messages import Message
 from agentlib.pipeline import ContextEngine, Now, compact
 from agentlib.recovery import spoken_lines
 from agentlib.settings import MODEL, Settings
@@ -32,12 +32,11 @@ from offline_api import client
 from offline_api.faults import Fault, Kind
 from session_report.amounts import many
 from windtunnel.parts import PartFailed
-from windtunnel.runner import Run, asked_at, outcomes, play
+from windtunnel.runner import asked_at, outcomes, play
 from windtunnel.tasks.generated import FAILING as FAILING
 from windtunnel.tasks.generated import TRADES as TRADES
 from windtunnel.tasks.scenarios import SURVEY, Scenario
 from windtunnel.trade import EVIDENCE as EVIDENCE
-from windtunnel.trade import trade as trade
 
 OPUS = PRICED_AS
 """The model at whose prices the lesson counts."""
@@ -166,20 +165,6 @@ def without_estimate(send_once: Callable[..., Any]) -> Callable[..., None]:
         eight_lines(messages, ask_once, workspace)
 
     return loop
-
-
-def print_turns(run: Run) -> None:
-    """Print what a run of the finished agent did besides answering."""
-    for number, turn in enumerate(run.rounds, 1):
-        if (step := turn.step).compaction:
-            sizes = f"{step.tokens_before:,} -> {step.tokens_after:,} tokens"
-            print(
-                f"turn {number}: summary, {sizes}; {len(step.cleared)} results cleared"
-            )
-    third, fourth = (request.at for request in run.session.requests[2:4])
-    print(f"pause before turn 4: {fourth - third:.0f} seconds")
-    calls = [c["name"] for m in run.session.history for c in of_type(m, "tool_use")]
-    print("calls of recall:", calls.count("recall"))
 
 
 def twenty_tasks(trades: DataFrame) -> DataFrame:

@@ -140,8 +140,8 @@ def through_the_hook(file: Path) -> DataFrame:
     line = {"type": "attachment", "attachment": {**note, "content": [text]}}
     lines.insert(summary + 1, f"{json.dumps(line)}\n")
     copy.write_text("".join(lines), encoding="utf-8")
-    [measured] = kept.measured(copy)
-    counts = [measured.kept[kept.MESSAGES], measured.with_hooks[kept.MESSAGES]]
+    every = [kept.compacted(load(path)) for path in (file, copy)]
+    counts = [one.kept[kept.MESSAGES] for [one] in every]
     rows = {
         "your messages": [len(flags) for flags in counts],
         "kept whole": [sum(flags) for flags in counts],

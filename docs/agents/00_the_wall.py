@@ -17,6 +17,8 @@ Block = dict[str, Any]
 Message = dict[str, Any]
 Messages = list[Message]
 Context = Messages
+key = os.environ.get("ANTHROPIC_API_KEY") or sys.exit("Set ANTHROPIC_API_KEY.")
+client: Any = anthropic.Anthropic(api_key=key)
 
 # -- the tools: lines of shell, with inputs as variables. agentlib/tools/ confines them.
 TOOLS = {
@@ -57,9 +59,6 @@ def text_of(message: Message) -> str:
 
 
 # -- the loop of lesson 00.
-client: Any = anthropic.Anthropic()
-
-
 def send(messages: Messages) -> Message:
     """Send a request. agentlib/api/requests.py lets the API cache what stays the same."""
     tools = [definition(*each) for each in TOOLS.items()]
@@ -79,7 +78,8 @@ def loop(messages: Context, ask: Callable[..., Message], workspace: Path) -> Non
 
 
 if __name__ == "__main__":
-    context = Context([{"role": "user", "content": sys.argv[1]}])
+    prompt = " ".join(sys.argv[1:]) or sys.exit("Say what to do, in quotes.")
+    context = Context([{"role": "user", "content": prompt}])
     try:
         loop(context, send, Path.cwd())
     except anthropic.BadRequestError as refusal:

@@ -20,6 +20,8 @@ SUMMARY_TOKENS = 1_500
 Block = dict[str, Any]
 Message = dict[str, Any]
 Messages = list[Message]
+key = os.environ.get("ANTHROPIC_API_KEY") or sys.exit("Set ANTHROPIC_API_KEY.")
+client: Any = anthropic.Anthropic(api_key=key)
 
 # -- the tools: lines of shell, with inputs as variables. agentlib/tools/ confines them.
 TOOLS = {
@@ -99,8 +101,7 @@ class Context(Messages):  # what the next request sends
     sent = 0  # messages that this bill counts
 
     def size(self, view: Messages) -> int:
-        """Estimate a view: all that would be sent, less what layers took away."""
-        gone = estimate_tokens(self) - estimate_tokens(view)
+        gone = estimate_tokens(self) - estimate_tokens(view)  # what layers took away
         return next_prompt(self.billed, self.sent, self) - gone
 
 
@@ -164,9 +165,6 @@ LAYERS = [clear, summarise]
 
 
 # -- the loop of lesson 00.
-client: Any = anthropic.Anthropic()
-
-
 def send(messages: Messages) -> Message:
     """Send a request. agentlib/api/requests.py lets the API cache what stays the same."""
     tools = [definition(*each) for each in TOOLS.items()]
@@ -176,7 +174,6 @@ def send(messages: Messages) -> Message:
 
 
 def ask(now: Context) -> Message:
-    """Let the layers make the context, and send it."""
     view: Messages = now
     for layer in LAYERS:
         view = layer(now, view)
@@ -198,6 +195,7 @@ def loop(messages: Context, ask: Callable[..., Message], workspace: Path) -> Non
 
 
 if __name__ == "__main__":
-    context = Context([{"role": "user", "content": sys.argv[1]}])
+    prompt = " ".join(sys.argv[1:]) or sys.exit("Say what to do, in quotes.")
+    context = Context([{"role": "user", "content": prompt}])
     loop(context, ask, Path.cwd())
     print(text_of(context[-1]))

@@ -23,6 +23,8 @@ INTERRUPTED = "interrupted; check before repeating"
 Block = dict[str, Any]
 Message = dict[str, Any]
 Messages = list[Message]
+key = os.environ.get("ANTHROPIC_API_KEY") or sys.exit("Set ANTHROPIC_API_KEY.")
+client: Any = anthropic.Anthropic(api_key=key)
 
 # -- the tools: lines of shell, with inputs as variables. agentlib/tools/ confines them.
 TOOLS = {
@@ -103,8 +105,7 @@ class Context(Messages):  # what the next request sends
     sent = 0  # messages that this bill counts
 
     def size(self, view: Messages) -> int:
-        """Estimate a view: all that would be sent, less what layers took away."""
-        gone = estimate_tokens(self) - estimate_tokens(view)
+        gone = estimate_tokens(self) - estimate_tokens(view)  # what layers took away
         return next_prompt(self.billed, self.sent, self) - gone
 
     def append(self, message: Message) -> None:
@@ -223,9 +224,6 @@ LAYERS = [clear, summarise]
 
 
 # -- the loop of lesson 00.
-client: Any = anthropic.Anthropic()
-
-
 def send(messages: Messages) -> Message:
     """Send a request. agentlib/api/requests.py lets the API cache what stays the same."""
     tools = [definition(*each) for each in TOOLS.items()]
@@ -236,7 +234,6 @@ def send(messages: Messages) -> Message:
 
 
 def ask(now: Context) -> Message:
-    """Let the layers make the context, and send it."""
     view: Messages = now
     for layer in LAYERS:
         view = layer(now, view)
@@ -261,5 +258,5 @@ if __name__ == "__main__":
     context = resume()
     for prompt in sys.argv[1:]:  # none: go on with the transcript
         context.append({"role": "user", "content": prompt})
-    loop(context, ask, Path.cwd())
+    loop(context or sys.exit("Nothing to go on with: say what to do."), ask, Path.cwd())
     print(text_of(context[-1]))

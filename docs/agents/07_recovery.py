@@ -24,7 +24,8 @@ EMERGENCY = 30_400  # tokens of a prompt that can't wait for a summary
 Block = dict[str, Any]
 Message = dict[str, Any]
 Messages = list[Message]
-Keep = Callable[[Messages, Message], Messages]
+key = os.environ.get("ANTHROPIC_API_KEY") or sys.exit("Set ANTHROPIC_API_KEY.")
+client: Any = anthropic.Anthropic(api_key=key)
 
 # -- the tools: lines of shell, with inputs as variables. agentlib/tools/ confines them.
 TOOLS = {
@@ -103,10 +104,10 @@ def next_prompt(billed: int, sent: int, messages: Messages) -> int:
 class Context(Messages):  # what the next request sends
     billed = 0  # tokens of the last request and its reply
     sent = 0  # messages that this bill counts
+    left = 200  # requests that this run may still make
 
     def size(self, view: Messages) -> int:
-        """Estimate a view: all that would be sent, less what layers took away."""
-        gone = estimate_tokens(self) - estimate_tokens(view)
+        gone = estimate_tokens(self) - estimate_tokens(view)  # what layers took away
         return next_prompt(self.billed, self.sent, self) - gone
 
     def append(self, message: Message) -> None:
@@ -225,7 +226,7 @@ def resume() -> Context:
 
 
 # -- lesson 06: the first words stay, and the summary asks for nothing.
-def with_head(messages: Messages, top: Message, keep: Keep = keep_last) -> Messages:
+def with_head(messages: Messages, top: Message, keep: Any = keep_last) -> Messages:
     return [messages[0], *keep(messages[1:], top)]
 
 
@@ -258,9 +259,6 @@ LAYERS = [clear, summarise, cut]
 
 
 # -- the loop of lesson 00.
-client: Any = anthropic.Anthropic()
-
-
 def send(messages: Messages) -> Message:
     """Send a request. agentlib/api/requests.py lets the API cache what stays the same."""
     tools = [definition(*each) for each in TOOLS.items()]
@@ -271,7 +269,9 @@ def send(messages: Messages) -> Message:
 
 
 def ask(now: Context) -> Message:
-    """Let the layers make the context, and send it."""
+    if not now.left:
+        sys.exit("It has made all its requests. Start it without a prompt to go on.")
+    now.left -= 1
     view: Messages = now
     for layer in LAYERS:
         view = layer(now, view)
@@ -296,5 +296,5 @@ if __name__ == "__main__":
     context = resume()
     for prompt in sys.argv[1:]:  # none: go on with the transcript
         context.append({"role": "user", "content": prompt})
-    loop(context, ask, Path.cwd())
+    loop(context or sys.exit("Nothing to go on with: say what to do."), ask, Path.cwd())
     print(text_of(context[-1]))

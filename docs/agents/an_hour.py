@@ -23,6 +23,8 @@ INTERRUPTED = "interrupted; check before repeating"
 Block = dict[str, Any]
 Message = dict[str, Any]
 Messages = list[Message]
+key = os.environ.get("ANTHROPIC_API_KEY") or sys.exit("Set ANTHROPIC_API_KEY.")
+client: Any = anthropic.Anthropic(api_key=key)
 
 # -- the tools: lines of shell, with inputs as variables. agentlib/tools/ confines them.
 TOOLS = {
@@ -214,9 +216,6 @@ LAYERS = [clear, summarise]
 
 
 # -- the loop of lesson 00.
-client: Any = anthropic.Anthropic()
-
-
 def send(messages: Messages) -> Message:
     """Send a request. agentlib/api/requests.py lets the API cache what stays the same."""
     tools = [definition(*each) for each in TOOLS.items()]
@@ -227,7 +226,6 @@ def send(messages: Messages) -> Message:
 
 
 def ask(now: Context) -> Message:
-    """Let the layers make the context, and send it."""
     view: Messages = now
     for layer in LAYERS:
         view = layer(now, view)
@@ -250,5 +248,5 @@ if __name__ == "__main__":
     context = resume()
     for prompt in sys.argv[1:]:  # none: go on with the transcript
         context.append({"role": "user", "content": prompt})
-    loop(context, ask, Path.cwd())
+    loop(context or sys.exit("Nothing to go on with: say what to do."), ask, Path.cwd())
     print(text_of(context[-1]))

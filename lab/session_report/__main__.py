@@ -21,11 +21,11 @@ from agentlib.cli.arguments import Command
 from agentlib.cli.render import plain
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
-from session_report import kept, load, report
+from session_report import load, report
 from session_report.answer import answer
 from session_report.formats import Source
 from session_report.formats.claude_code import places
-from session_report.overview import each, overview, what_is_there, zone_name
+from session_report.overview import overview, what_is_there, zone_name
 from session_report.reading import has_id, sources
 from session_report.terminal import Whole, hanging, quiet_pipe, run
 from session_report.what_if import LARGE, OTHERS, SMALL, choices, what_if
@@ -86,12 +86,6 @@ _MODEL = click.Choice([*price_list()["models"]])
     metavar="NAME",
     help="Whose days, such as UTC or Asia/Tokyo. Default: this machine's.",
 )
-@click.option(
-    "--kept",
-    "is_kept",
-    is_flag=True,
-    help="Print only what compactions kept, pooled, with chance beside it.",
-)
 @click.option("--html", type=_FILE, help="Write a page.")
 @click.option("--json", "is_json", is_flag=True, help="Print whole tables as JSON.")
 @click.option("--tables", is_flag=True, help="Print the tables too.")
@@ -138,9 +132,6 @@ def _report(
     prices = _prices(given["prices"])
     zone = _zone(given["timezone"])
     found = _found(paths, session)
-    if given["is_kept"]:
-        _print_kept(found, given)
-        return
     alone = _loaded(found[0]) if len(found) == 1 else None
     options: Any = {"jobs": given["jobs"], "track": _bar, "prices": prices}
     tables = report.of_overview(
@@ -180,24 +171,6 @@ def _report(
         console.print(*report.as_text(shown, console.width, zone=place))
     elif not html:
         console.print("--tables shows the tables, --html writes a page.", style="dim")
-
-
-def _print_kept(every: Sequence[Source], given: dict[str, Any]) -> None:
-    """Print how much of each kind the compactions of all files kept. Raises ValueError
-    if there is none."""
-    found, unread = each(kept.measured, every, jobs=given["jobs"], track=_bar)
-    table = kept.pooled([*found.values()])
-    if not table:
-        raise ValueError(f"no compaction with a summary is in these {len(every)} files")
-    if given["is_json"]:
-        click.echo(json.dumps({"version": report.VERSION, "kept": table}, indent=1))
-        return
-    click.echo(kept.as_markdown(table))
-    if line := kept.advice([*found.values()]):
-        click.echo(f"\n{line}")
-    click.echo(f"\n{report.WORDS['tables']['kept']['note']}")
-    if unread:
-        click.echo(f"Not read: {len(unread)} files.", err=True)
 
 
 def _prices(given: Sequence[str]) -> list[tuple[str, str]]:

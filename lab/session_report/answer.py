@@ -6,7 +6,7 @@ from math import isnan
 
 from agentlib.cli.render import short
 from session_report.amounts import many, money
-from session_report.kept import EDITED, MESSAGES, NUMBERS, RULES_AT_END
+from session_report.kept import EARLIER, EDITED, MESSAGES, NUMBERS, RULES
 from session_report.one import PAUSE, WARM, Row
 from session_report.overview import COPIED, ESTIMATED, GONE, LOST, STATED, UNCOUNTED
 from session_report.what_if import BASELINE, FEW, PROGRAM, YOURS
@@ -141,7 +141,8 @@ def _happened(report: Report) -> Iterator[str]:
             paid = f"{money(row['dollars'])}, {row['dollars'] / usd:.0%}"
             yield f"{_MISSES[row['where']]}: {row['responses']:,.0f}. They cost {paid}."
     yield from _compacted(report.get("compactions", ()), report.get("lost", ()))
-    yield from _kept({row["what"]: row for row in report.get("kept", ())})
+    programs = [row["program"] for row in report.get("programs", ())]
+    yield from _kept({row["what"]: row for row in report.get("kept", ())}, programs)
     for row in report.get("events", ()):
         if not (row["what"] == LOST and "compactions" in report):
             tokens = f"{row['number']:,.0f}, of {row['tokens']:,.0f} tokens"
@@ -162,8 +163,9 @@ def _compacted(compactions: Sequence[Row], lost: Sequence[Row]) -> Iterator[str]
         yield f"{largest} Asked for again: {pieces}{often}."
 
 
-def _kept(rows: Mapping[str, Row]) -> Iterator[str]:
-    """Say what the compactions kept word for word, and how many rules are gone."""
+def _kept(rows: Mapping[str, Row], programs: Sequence[str]) -> Iterator[str]:
+    """Say what the compactions kept word for word, how many rules are gone, and what
+    puts the person's words back in one of the programs."""
     names = {MESSAGES: "of your messages", NUMBERS: "numbers", EDITED: "edited files"}
     parts = [
         f"{rows[what]['kept']:,.0f} of {rows[what]['of']:,.0f} {names[what]}"
@@ -173,12 +175,15 @@ def _kept(rows: Mapping[str, Row]) -> Iterator[str]:
     if not parts:
         return
     text = f"Compactions kept {' and '.join(parts[:2])} word for word"
-    rules = rows.get(RULES_AT_END)
+    rules = rows.get(RULES)
     if rules:
         gone = rules["of"] - rules["kept"]
         are = "is" if gone == 1 else "are"
         text += f"; {gone:,.0f} of your {many(int(rules['of']), 'rule')} {are} gone"
-    yield f"{text}."
+    said = [rows[what] for what in (MESSAGES, RULES, EARLIER) if what in rows]
+    is_lost = any(row["kept"] < row["of"] for row in said)
+    back = " `agentlib-keep` gives Claude Code your words back."
+    yield f"{text}.{back if is_lost and PROGRAM in programs else ''}"
 
 
 def _name(row: Row) -> str:

@@ -229,17 +229,18 @@ def is_block(block: Any) -> bool:
     >>> is_block({"type": "text", "text": "Go."}), is_block({"type": "tool_use"})
     (True, False)
     """
-    match block:
-        case {"type": "tool_result", "tool_use_id": str()}:
-            return is_content(block.get("content") or "")
-        case {"type": "tool_use", "id": str(), "name": str(), "input": dict()}:
-            return True
-        case {"type": "text" | "thinking" as kind}:
+    kind = block.get("type") if isinstance(block, dict) else None
+    match kind:
+        case "text" | "thinking":
             return isinstance(block.get(kind), str)
-        case {"type": str(kind)}:
-            return kind not in ("tool_result", "tool_use")
+        case "tool_result":
+            is_named = isinstance(block.get("tool_use_id"), str)
+            return is_named and is_content(block.get("content") or "")
+        case "tool_use":
+            is_named = all(isinstance(block.get(key), str) for key in ("id", "name"))
+            return is_named and isinstance(block.get("input"), dict)
         case _:
-            return False
+            return isinstance(kind, str)
 
 
 def is_content(content: Any) -> bool:

@@ -8,7 +8,7 @@ quoted.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -103,6 +103,12 @@ def lost_quotes(
     if not outputs:
         return []
     held = set(map(id, context))
+    outputs = [
+        [q for q in quotes if all(held.isdisjoint(index.holders[n]) for n in q.texts)]
+        for quotes in outputs
+    ]
+    if not any(outputs):
+        return []
     # What stands in the context as it was said is known by its messages. The rest may
     # have a part of it: a summary, what is left of a cut result, or what was put back.
     changed = dict(
@@ -116,11 +122,8 @@ def lost_quotes(
     texts = [*others, *(_unquoted(text) for text in others if "\n> " in text)]
 
     def is_lost(quote: Quote) -> bool:
-        return (
-            known.isdisjoint(quote.texts)
-            and all(held.isdisjoint(index.holders[n]) for n in quote.texts)
-            and not any(quote.text in text for text in texts)
-        )
+        is_known = not known.isdisjoint(quote.texts)
+        return not is_known and not any(quote.text in text for text in texts)
 
     lost = ([quote for quote in quotes if is_lost(quote)] for quotes in outputs)
     return [quotes for quotes in lost if quotes]
@@ -168,8 +171,8 @@ def _quotes(
     """
     last = session.requests[requests - 1].seen if requests else 0
     late = session.requests[since - 1 : requests]
-    replies = {said(block): None for each in late for block in blocks(each.reply)}
-    index = _Index(session.history[:last], [*replies])
+    replies = {said(block): each.seen for each in late for block in blocks(each.reply)}
+    index = _Index(session.history[:last], replies)
     seen = 0
     table = list[list[list[Quote]]]()
     for turn, request in enumerate(session.requests[:requests], 1):
@@ -187,10 +190,11 @@ class _Index:
     once.
 
     All pieces that a reply may have are noted at once, and those of texts that are not
-    said yet are left aside.
+    said yet are left aside. `replies`: the texts of replies, with the number of messages
+    before each.
     """
 
-    def __init__(self, messages: Sequence[Message], replies: Sequence[str]) -> None:
+    def __init__(self, messages: Sequence[Message], replies: Mapping[str, int]) -> None:
         self.numbers = dict[int, int]()
         """By the id of a block, the number of its text."""
         self.messages = {id(message) for message in messages}
@@ -198,6 +202,7 @@ class _Index:
         self.holders = list[list[int]]()
         """By the number of a text, the ids of the messages that have it."""
         numbers = dict[str, int]()
+        counts = [0]
         for message in messages:
             for key, block in named_blocks(message):
                 number = numbers.setdefault(said(block), len(numbers))
@@ -205,11 +210,13 @@ class _Index:
                     self.holders.append([])
                 self.holders[number].append(id(message))
                 self.numbers[key] = number
+            counts.append(len(numbers))
         self._texts = [*numbers]
         self._newest = dict[int, tuple[int, int, str, Block]]()
         """By the number of a text that was said: when that was last, and the block,
         with its id and role."""
-        pieces, starts = _matches(self._texts, replies)
+        before = [counts[seen] for seen in replies.values()]
+        pieces, starts = _matches(self._texts, [*replies], before)
         self._starts = dict(zip(replies, starts, strict=True))
         """By a reply's text, where in it a piece may begin."""
         self._pieces = dict[str, list[int]]()
@@ -288,17 +295,25 @@ class _Index:
 
 
 def _matches(
-    sources: Sequence[str], texts: Sequence[str]
+    sources: Sequence[str], texts: Sequence[str], before: Sequence[int]
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Return which pieces of sources may stand in a text, and where, as `shingles`
-    does. Without numpy, as in a web page, it is all of them."""
+    does. Without numpy, as in a web page, it is all of them.
+
+    A quote goes on for half a piece before or behind a piece of it. So what is looked
+    up is half as long again, and begins at a piece or in the middle of the one before.
+    """
+    half = _PIECE // 2
     try:
         from session_report.shingles import matches
     except ImportError:
         pieces = ([*range(0, len(each) - _PIECE + 1, _PIECE)] for each in sources)
         windows = ([*range(len(each) - _PIECE + 1)] for each in texts)
         return [*pieces], [*windows]
-    return matches(sources, texts, _PIECE)
+    found, places = matches(sources, texts, before, _PIECE + half, half)
+    pieces = ({at + at % _PIECE for at in each} for each in found)
+    windows = ({*each, *(at + half for at in each)} for each in places)
+    return [*map(sorted, pieces)], [*map(sorted, windows)]
 
 
 def _span(text: str, start: int, at: int, source: str, begin: int) -> tuple[int, int]:
@@ -308,21 +323,7 @@ def _span(text: str, start: int, at: int, source: str, begin: int) -> tuple[int,
     most = min(at - start, begin)
     while back < most and text[at - back - 1] == source[begin - back - 1]:
         back += 1
-    ahead = 0
-    size = _PIECE
-    while size and text[at + ahead : at + ahead + size]:
-        if source.startswith(text[at + ahead : at + ahead + size], begin + ahead):
-            ahead = min(ahead + size, len(text) - at)
-            size *= 2
-        elif size > _PIECE:
-            size = _PIECE
-        else:
-            ahead += _common(
-                text[at + ahead : at + ahead + size],
-                source[begin + ahead : begin + ahead + size],
-            )
-            size = 0
-    return at - back, at + ahead
+    return at - back, at + _common(text[at:], source[begin : begin + len(text) - at])
 
 
 def _common(one: str, other: str) -> int:

@@ -6,7 +6,6 @@ was written once more, the cache had lost it, and the clock tells whether a paus
 explains that.
 """
 
-import json
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
@@ -17,14 +16,8 @@ from operator import is_
 
 from agentlib.api.spending import Usage, priced, unpriced
 from agentlib.auto_compact import summary_text
-from agentlib.estimation import estimate_text, message_tokens, prompt_tokens
-from agentlib.messages import (
-    PUT_BACK,
-    Message,
-    blocks,
-    of_type,
-    result_text,
-)
+from agentlib.estimation import message_tokens, prompt_tokens
+from agentlib.messages import PUT_BACK, Message, blocks
 from agentlib.session.file import Prefix, Request
 from agentlib.settings import MODEL
 from agentlib.transcripts import Session
@@ -313,29 +306,6 @@ def files_read(session: Session) -> list[Row]:
     """Return a row for each time that a tool for files read a file."""
     reads = (call for call in calls_of(session).values() if kind_of(call) == "read")
     return [{"file": file, "reads": 1} for call in reads for file in files_of(call)]
-
-
-def calls_again(session: Session) -> list[Row]:
-    """Return the calls that were made before with the same input.
-
-    `tokens` are those of a result that is the same, too, else 0.
-    """
-    results = {
-        r["tool_use_id"]: r for m in session.history for r in of_type(m, "tool_result")
-    }
-    seen = dict[str, set[str]]()
-    again = list[Row]()
-    for name, call in calls_of(session).items():
-        key = json.dumps([call["name"], call["input"]], sort_keys=True)
-        text = result_text(results.get(name, {}))
-        if key in seen:
-            same = int(text in seen[key])
-            tokens = same * round(estimate_text(text))
-            again.append(
-                {"tool": call["name"], "calls": 1, "same": same, "tokens": tokens}
-            )
-        seen.setdefault(key, set()).add(text)
-    return again
 
 
 # -- what compactions lost -------------------------------------------------------------

@@ -29,7 +29,6 @@ from session_report.formats import About, Source, folder_of
 from session_report.one import (
     NOT_COUNTED,
     Row,
-    calls_again,
     files_read,
     losses,
     responses,
@@ -278,7 +277,6 @@ def _tables(
         "window": _pooled(window(session), ("what", "tool"), ("tokens",)),
         "files": _pooled(files_read(session), ("file",), ("reads",)),
         "events": sums,
-        "again": _pooled(calls_again(session), ("tool",), ("calls", "same", "tokens")),
         "kept": kept.sums(session) if session.compactions else [],
         "left out": [{"damaged": damaged, "failed": about.failed}],
         "named": [{"agent": name, "tokens": n} for name, n in about.agents.items()],
@@ -385,7 +383,6 @@ def overview(
     - priced: those with a known price, or all if there is none
     - window: what filled the windows up to the first compaction
     - files: how often each file was read
-    - again: how many calls of each tool were made before
     - events: silent falls of the prompt, and what compactions lost that was asked for
       again
     - kept: how much of each kind the compactions kept, see `kept`

@@ -30,7 +30,7 @@ from session_report.one import PAUSE, WARM, Row, compactions, losses, responses
 from session_report.tools import kind_of
 from session_report.what_if import FEW, set_this
 
-VERSION = 1
+VERSION = 2
 """Of the JSON. A new one means that a field went or means something else."""
 Report = dict[str, list[Row]]
 """Tables by name, each a list of rows."""

@@ -1,81 +1,125 @@
 """Find where texts may have a piece of other texts, by the hashes of all windows at
 once.
 
-Each window of `size` characters has a number, its hash, and a table says which numbers
-there are. So nearly all pieces and windows that have no match are left out without
-looking at them one by one. A few that have none stay, because hashes can meet.
+Each window of `size` characters has a number, its hash. So nearly all pieces and windows
+that have no match are left out without looking at them one by one. A few that have none
+stay, because hashes can meet.
 """
 
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 Places = NDArray[np.int64]
 Numbers = NDArray[np.uint32]
-_BITS = 22
-"""Of a number that is looked up. The table has a byte for each, 4 MB in all."""
-_FACTOR = 2_654_435_761
-"""A prime near 2**32 divided by the golden ratio, which spreads numbers well."""
+_BITS = 20
+"""Of a number that is looked up. A table has a place for each."""
+_FACTORS = (2_654_435_761, 2_246_822_519)
+"""Primes, the first near 2**32 divided by the golden ratio, which spread numbers well.
+What has met by the first of them is looked up once more by the second."""
 
 
 def matches(
-    sources: Sequence[str], texts: Sequence[str], size: int
+    sources: Sequence[str],
+    texts: Sequence[str],
+    before: Sequence[int],
+    size: int,
+    step: int,
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Return for each source the offsets of its pieces that may stand in a text, and
     for each text the offsets at which such a piece may begin.
 
-    A source is cut into pieces of `size` characters from its beginning on. In a text a
-    piece may begin anywhere.
+    In a source a piece of `size` characters begins at every `step`, which divides the
+    size. In a text it may begin anywhere. `before`: for each text how many of the
+    sources came before it. The others don't count for it.
 
-    >>> matches(["0123456789abcdefghij"], ["xx abcdefghij xx"], 10)
-    ([[10]], [[3]])
+    >>> matches(["0123456789abcdefghij"], ["xx 56789abcde xx"], [1], 10, 5)
+    ([[5]], [[3]])
     """
-    pieces = _starts(sources, size, step=size)
-    windows = _starts(texts, size, step=1)
-    in_sources = _numbers(sources, pieces, size)
-    in_texts = _numbers(texts, windows, size)
-    is_known = _known(in_sources, in_texts)
-    pieces = pieces[is_known]
-    windows = windows[_known(in_texts, in_sources[is_known])]
-    return _by_text(pieces, sources), _by_text(windows, texts)
+    cut = [source[: len(source) - len(source) % step] for source in sources]
+    powers = np.array([_power(step - 1 - place) for place in range(step)])
+    parts = _codes(cut).reshape(-1, step) @ powers
+    part_ends = _ends(cut) // step
+    text_ends = _ends(texts)
+    in_sources, pieces = _windows(parts, part_ends, size // step, step)
+    in_texts, windows = _windows(_codes(texts), text_ends, size, 1)
+    slots, others = (_slots(each, _FACTORS[0]) for each in (in_sources, in_texts))
+    is_piece = _known(slots, others)
+    is_window = _known(others, slots[is_piece])
+    slots = _slots(in_sources[is_piece], _FACTORS[1])
+    others = _slots(in_texts[is_window], _FACTORS[1])
+    pieces, windows = pieces[is_piece], windows[is_window]
+    first = np.full(2**_BITS, len(parts), np.int32)
+    first[slots[::-1]] = pieces[::-1]
+    ends = np.array([0, *part_ends])[list(before)]
+    ends = ends[np.searchsorted(text_ends, windows, "right")]
+    is_said = first[others] < ends
+    pieces = pieces[_known(slots, others[is_said])]
+    return (
+        _by_text(pieces, part_ends, step),
+        _by_text(windows[is_said], text_ends, 1),
+    )
 
 
-def _starts(texts: Sequence[str], size: int, *, step: int) -> Places:
-    """Return where windows begin, in the texts one behind the other."""
-    ends = accumulate(map(len, texts), initial=0)
-    windows = [
-        np.arange(start, end - size + 1, step)
-        for start, end in pairwise(ends)
-        if end - start >= size
-    ]
-    return np.concatenate(windows) if windows else np.zeros(0, np.int64)
+def _codes(texts: Sequence[str]) -> Numbers:
+    """Return the characters of texts, one behind the other, as numbers."""
+    text = "".join(texts)
+    if text.isascii():
+        return np.frombuffer(text.encode(), np.uint8).astype(np.uint32)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def _numbers(texts: Sequence[str], starts: Places, size: int) -> Numbers:
-    """Return a number for each window. Those of the same characters are the same."""
-    raw = "".join(texts).encode("utf-32-le", "surrogatepass")
-    codes = np.frombuffer(raw, np.uint32)
-    numbers = np.zeros(len(starts), np.uint32)
-    for place in range(size):
-        numbers *= np.uint32(_FACTOR)
-        numbers += codes[starts + place]
-    return (numbers * np.uint32(_FACTOR)) >> np.uint32(32 - _BITS)
+def _ends(texts: Sequence[str]) -> Places:
+    return np.cumsum([len(text) for text in texts], dtype=np.int64)
 
 
-def _known(numbers: Numbers, others: Numbers) -> NDArray[np.bool_]:
-    """Tell for each number whether it is among others."""
+def _power(exponent: int) -> np.uint32:
+    return np.uint32(pow(_FACTORS[0], exponent, 2**32))
+
+
+def _windows(
+    parts: Numbers, ends: Places, count: int, width: int
+) -> tuple[Numbers, Places]:
+    """Return a number for each window of `count` parts that is within a text, and where
+    it begins.
+
+    A part has `width` characters, and a number is their sum, each times a power of the
+    factor. Windows of twice the size are made of two at a time, so it takes few steps.
+    """
+    numbers = parts
+    size = 1
+    for digit in f"{count:b}"[1:]:
+        numbers = numbers[:-size] * _power(size * width) + numbers[size:]
+        size *= 2
+        if digit == "1":
+            numbers = numbers[:-1] * _power(width) + parts[size:]
+            size += 1
+    is_within = np.ones(len(parts), np.bool_)
+    for left in range(1, count):
+        is_within[(ends - left)[ends >= left]] = False
+    places = np.flatnonzero(is_within)
+    return numbers[places], places
+
+
+def _slots(numbers: Numbers, factor: int) -> Numbers:
+    """Return the place of each number in a table."""
+    return numbers * np.uint32(factor) >> np.uint32(32 - _BITS)
+
+
+def _known(slots: Numbers, others: Numbers) -> NDArray[np.bool_]:
+    """Tell for each place in a table whether it is among others."""
     table = np.zeros(2**_BITS, np.bool_)
     table[others] = True
-    return table[numbers]
+    return table[slots]
 
 
-def _by_text(places: Places, texts: Sequence[str]) -> list[list[int]]:
-    """Return the offsets of places in each text."""
-    ends = [*accumulate(map(len, texts), initial=0)]
-    borders = np.searchsorted(places, ends).tolist()
+def _by_text(places: Places, ends: Places, width: int) -> list[list[int]]:
+    """Return the offsets of places in each text, in characters."""
+    borders = [0, *np.searchsorted(places, ends).tolist()]
+    starts = [0, *ends.tolist()]
     return [
-        (places[first:last] - start).tolist()
-        for (first, last), start in zip(pairwise(borders), ends, strict=False)
+        (width * (places[first:last] - start)).tolist()
+        for (first, last), start in zip(pairwise(borders), starts, strict=False)
     ]

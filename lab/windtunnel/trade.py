@@ -37,6 +37,8 @@ _FAR = [
     for far in (22, 35, 48, 61, 74)
     for x, y in product((9, -9, 0, 30, -30), (far, -far))
 ]
+_APART = 16
+"""Pixels between two names in a row, or they would read as one."""
 _CLEAR = 26
 """Pixels from a dot's middle within which its own line is not looked at."""
 _SEEN_AT_ONCE = 8
@@ -234,7 +236,8 @@ def _along(axes: Axes, dot: tuple[float, float], box: Bbox) -> list[Bbox]:
     """Cover the line that leads from a dot to its name with small boxes, but for its
     two ends."""
     x, y = axes.transData.transform(dot)
-    return _on_line((x, y), ((box.x0 + box.x1) / 2, box.y0 if box.y0 > y else box.y1))
+    end = min(max(x, box.x0), box.x1)
+    return _on_line((x, y), (end, box.y0 if box.y0 > y else box.y1))
 
 
 def _on_line(start: Sequence[float], end: Sequence[float]) -> list[Bbox]:
@@ -291,10 +294,11 @@ def _named(
         line_on = _along(axes, dot, box) if abs(y) > 9 else []
         if not may_cross and any(b.overlaps(o) for b in line_on for o in taken):
             continue
-        taken += [box, *line_on]
+        taken += [box.padded(_APART, 0), *line_on]
         if abs(y) > 9:
             text.remove()
             place["textcoords"] = "offset points"
+            line["relpos"] = ({"left": 0, "right": 1, "center": 0.5}[across], 0.5)
             axes.annotate(name, dot, arrowprops=line, **place, **looks)
         return True
     text.remove()

@@ -21,6 +21,11 @@ Line = dict[str, Any]
 _TURNS = 200
 _EVERY = 80
 """Turns from one compaction to the next."""
+WANTED = 13
+"""How many times as long as `json.loads` the report takes."""
+MOST = 1.5
+"""Times that. Above it the report has fallen to two thirds of its speed, whatever the
+machine does beside it."""
 
 
 def session(number: int) -> Iterator[Line]:
@@ -74,8 +79,9 @@ def seconds(*functions: Callable[[], object]) -> list[float]:
     return [*map(min, times)]
 
 
-def main() -> None:
-    """Print the ratio of some sessions. An argument is their number."""
+def main() -> bool:
+    """Print the ratio of some sessions. Return whether it is near the wanted one. An
+    argument is the number of sessions."""
     count = int(sys.argv[1]) if sys.argv[1:] else 5
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{number}.jsonl" for number in range(count)]
@@ -89,10 +95,13 @@ def main() -> None:
             lambda: [summarise(path) for path in paths],
         )
     print(f"{count} sessions, {size / 1e6:.1f} MB, in one process")
-    print(
-        f"json.loads {parsed:.3f} s, the report {reported:.3f} s: {reported / parsed:.1f} times"
-    )
+    times = reported / parsed
+    both = f"json.loads {parsed:.3f} s, the report {reported:.3f} s"
+    print(f"{both}: {times:.1f} times, wanted {WANTED}")
+    if times > MOST * WANTED:
+        print("half again above what is wanted")
+    return times <= MOST * WANTED
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(not main())

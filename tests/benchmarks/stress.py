@@ -3,14 +3,16 @@ stress`.
 
 The real loop, tools, session file and SDK; the model behind the transport reads one
 file after another and writes a short summary when asked. `make stress ARGS=2000` for
-fewer.
+fewer. Ends with 1 if a context was larger than the window, or if a turn of the second half
+takes half again as long as one of the first.
 """
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from agentlib.loop import run
@@ -19,6 +21,7 @@ from agentlib.settings import Settings
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from offline_api import client
+from tests.benchmarks.bench import LEAST
 from tests.benchmarks.count import count
 
 FILES = 7
@@ -89,11 +92,31 @@ def blocks(folder: Path, settings: Settings, turns: int, size: int) -> Iterator[
                 tokens = 0
 
 
-def main(turns: int) -> None:
+def faults(measured: Sequence[Block]) -> list[str]:
+    """Say what isn't as promised: a context that fits, and turns that stay as quick.
+
+    The second half is measured by the first, without the block in which the window
+    fills. So a slow machine is no fault.
+    """
+    half = len(measured) // 2
+    parts = measured[1:half], measured[half:]
+    first, last = (mean(block.seconds for block in part) for part in parts)
+    largest = max(block.tokens for block in measured)
+    return [
+        *[f"a context had {largest:,} tokens"] * (largest > WINDOW),
+        *[f"a turn takes {last / first:.1f} times as long"] * (first < LEAST * last),
+    ]
+
+
+def main(turns: int) -> int:
+    """Print a table for each of the settings. Return the exit code."""
+    wrong = list[str]()
     for name, settings in SETTINGS.items():
         print(f"\n{name}\n{'turns':>8}{'ms a turn':>12}{'messages':>10}{'tokens':>10}")
         with tempfile.TemporaryDirectory() as folder:
+            measured = list[Block]()
             for block in blocks(Path(folder), settings, turns, max(1, turns // 10)):
+                measured.append(block)
                 row = f"{block.turns:>8,}{block.seconds * 1e3:>12.2f}{block.messages:>10,}"
                 print(f"{row}{block.tokens:>10,}", flush=True)
             start = time.perf_counter()
@@ -102,7 +125,10 @@ def main(turns: int) -> None:
             seconds = time.perf_counter() - start
             done = len(session.compactions)
             print(f"loaded {size / 1e6:.1f} MB in {seconds:.1f} s: {done} compactions")
+        wrong += [f"{name}: {fault}" for fault in faults(measured)]
+    print("\n" + ("\n".join(wrong) or "flat, and within the window"))
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main(count(__doc__, "turns", 10_000))
+    raise SystemExit(main(count(__doc__, "turns", 10_000)))

@@ -14,7 +14,7 @@ from IPython.utils.capture import capture_output
 
 import course as lessons
 from course import Verdict, check, compare, hint, predict, use
-from course.asked import ASKED
+from course.asked import ASKED, is_label, settled
 from course.checks.the_wall import added_up
 
 ROOT = Path(__file__).parents[2]
@@ -191,6 +191,21 @@ def test_a_prediction_that_is_no_answer_is_refused_at_once():
     assert "True or False" in predict("07.disaster", finishes=1)
 
 
+@pytest.mark.parametrize("value", [-1, 20, float("nan"), 1e9, True])
+def test_a_number_that_nothing_can_come_to_is_refused_at_once(value):
+    assert predict("04.tool", described=value) == (
+        f"described: {value} is no answer; say a number from 0 to 19."
+    )
+    assert compare("04.tool", described=19) == f"described: {NOTHING} 19"
+
+
+def test_a_share_is_in_percent_and_a_count_is_no_less_than_nothing():
+    assert "a number from 0 to 100" in predict("02.transcript", percent_left=101)
+    assert "a number, 0 or more" in predict("00.twice", answered=-1)
+    assert "inf is no answer" in predict("00.twice", answered=float("inf"))
+    assert predict("02.transcript", percent_left=0.5).startswith("You say")
+
+
 def test_a_word_in_other_capitals_and_a_label_in_quotes_are_what_they_mean():
     predict("07.careful", finishes=False, asks="Every Turn")
     assert RIGHT in compare("07.careful", asks="every turn")
@@ -209,6 +224,24 @@ def test_every_prediction_of_the_lessons_says_what_it_may_be():
             if match := re.match(r'predict\("(.+?)", (.+)\)$', cell.source):
                 asked[match[1]] = re.findall(r"(\w+)=None", match[2])
     assert {name: [*values] for name, values in ASKED.items()} == asked
+
+
+def test_every_number_that_came_of_a_lesson_could_have_been_predicted():
+    wrong = []
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code" and (
+                asked := re.search(r'compare\("(.+?)"', cell.source)
+            ):
+                texts = "".join(each.get("text", "") for each in cell.outputs)
+                said = re.findall(rf"^(.+): {NOTHING} ([\d.,]+)$", texts, re.MULTILINE)
+                values = {
+                    key.replace(" ", "_"): float(number.replace(",", ""))
+                    for key, number in said
+                    if not is_label(asked[1], key.replace(" ", "_"))
+                }
+                wrong += settled(asked[1], values)[1]
+    assert wrong == []
 
 
 def test_a_check_in_the_middle_of_a_cell_is_printed_and_one_at_its_end_once():

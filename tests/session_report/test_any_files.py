@@ -56,7 +56,7 @@ def test_spoiled_lines_leave_the_numbers_of_other_files(
     lines = lines[data.draw(st.integers(0, len(lines) - 1)) :]
     written(folder, *cast(list[Line], lines), name="bad")
     assert row_of(folder) == (1_100, pytest.approx(0.006))
-    form = data.draw(st.sampled_from([[], ["--json"], ["--kept"], ["--no-text"]]))
+    form = data.draw(st.sampled_from([[], ["--json"], ["--no-text"]]))
     alone = run(folder / "bad.jsonl", *form)
     assert alone.exit_code in (0, 1), alone.stderr
 
@@ -97,7 +97,7 @@ def test_the_size_of_a_compaction_may_be_anything(tmp_path: Path, size: Any) -> 
     odd = boundary(7, "Well.")
     odd[0]["compactMetadata"] |= {"preTokens": size, "postTokens": size}
     path = written(tmp_path, *start, *odd, reply(9, counts(9, 9)), name="odd")
-    for form in ([], ["--tables"], ["--json"], ["--kept"], ["--what-if"]):
+    for form in ([], ["--tables"], ["--json"], ["--what-if"]):
         assert run(path, *form).exit_code == 0
 
 

@@ -11,16 +11,13 @@ import session_report as sessions
 from session_report import kept
 from session_report.answer import answer
 from session_report.kept import (
-    COMMANDS,
     EARLIER,
     EDITED,
-    ERRORS,
     MESSAGES,
     NUMBERS,
     READ,
     RULES,
     compacted,
-    pooled,
 )
 from session_report.overview import overview
 from session_report.report import of_overview, shareable
@@ -35,7 +32,6 @@ from tests.session_report.test_session_report import (
 )
 
 Line = dict[str, Any]
-ERROR = "ValueError: the price of a book must not be below zero, but it is -3"
 FIRST = [
     words(0, "Mend the prices of the shop. You must never touch main.py again!"),
     reply(1, {**call("t1", "Read"), "input": {"file_path": "/shop/prices.py"}}),
@@ -43,7 +39,7 @@ FIRST = [
     reply(3, {**call("t2", "Edit"), "input": {"file_path": "/shop/book.py"}}),
     words(4, [result("t2", "done")]),
     reply(5, {**call("t3", "Bash"), "input": {"command": "cd /shop && make test"}}),
-    words(6, [{**result("t3", f"\x1b[31m{ERROR}\x1b[0m\nok"), "is_error": True}]),
+    words(6, [result("t3", "123 books are below zero")]),
     words(6.5, "<system-reminder>Never mind.</system-reminder>", isMeta=True),
     words(7, "Don't round the sums, please. There are 1,234 books."),
     reply(8, text("I see 1234 books and 567 pens.")),
@@ -70,15 +66,11 @@ def test_each_kind_is_counted_as_the_rules_say(tmp_path: Path) -> None:
         EDITED: (1, 1),
         READ: (0, 1),
         NUMBERS: (1, 2),
-        ERRORS: (0, 1),
-        COMMANDS: (0, 1),
     }
     assert one.items[RULES] == [
         "You must never touch main.py again!",
         "Don't round the sums, please.",
     ]
-    assert one.items[COMMANDS] == ["make test"]
-    assert one.items[ERRORS] == [ERROR]
 
 
 def test_the_next_summary_is_asked_for_what_the_one_before_had(tmp_path: Path) -> None:
@@ -89,24 +81,7 @@ def test_the_next_summary_is_asked_for_what_the_one_before_had(tmp_path: Path) -
     numbers = counted(two)
     assert numbers[MESSAGES] == (1, 1)
     assert numbers[EARLIER] == (0, 2)
-    assert RULES not in numbers
-    assert [*two.rules] == [False, False]
-
-
-def test_a_message_from_before_is_known_by_40_characters_of_it(tmp_path: Path) -> None:
-    part = "mend the prices of the shop, and then of the pens"
-    lines = [words(0, f"Please {part} too."), reply(1, text("Yes."))]
-    lines += [
-        *boundary(10, f"It asked to {part}."),
-        words(11, "Go."),
-        reply(12, text(".")),
-    ]
-    lines += [*boundary(20, f"Before: {part[:38]}."), reply(21, text("."))]
-    lines += [*boundary(30, f"Before: {part[5:]}."), reply(31, text("."))]
-    one, two, three = compacted(load(tmp_path, *lines))
-    assert counted(one)[MESSAGES] == (0, 1)
-    assert counted(two)[EARLIER] == (0, 1)
-    assert counted(three)[EARLIER] == (1, 2)
+    assert numbers[RULES] == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -206,41 +181,23 @@ def test_the_report_says_it_in_the_answer_and_without_texts(tmp_path: Path) -> N
     ]
 
 
+def test_of_the_rules_those_at_the_last_compaction_count(tmp_path: Path) -> None:
+    more = [words(21, "Always sell the pens first."), reply(22, text("Sold."))]
+    lines = [*FIRST, *boundary(20, "Nothing."), *more]
+    lines += [*boundary(30, SUMMARY), reply(40, text("On."))]
+    path = written(tmp_path, *lines)
+    [row] = [row for row in kept.sums(sessions.load(path)) if row["what"] == RULES]
+    assert (row["kept"], row["of"]) == (1, 3)
+    lines = answer(shareable(of_overview(overview([path], jobs=1))))
+    assert any("2 of your 3 rules are gone" in line for line in lines)
+
+
 def test_a_copy_of_a_session_counts_once(tmp_path: Path) -> None:
     lines = [*FIRST, *boundary(20, SUMMARY), reply(30, text("On."))]
     for name in ("a", "b"):
         written(tmp_path, *lines, name=name)
     rows = of_overview(overview([tmp_path], jobs=1))["kept"]
     assert next(row for row in rows if row["what"] == MESSAGES)["of"] == 2
-
-
-def test_many_files_are_pooled_with_chance_beside_them(tmp_path: Path) -> None:
-    one = load(tmp_path, *FIRST, *boundary(20, SUMMARY), reply(30, text("On.")))
-    two = load(
-        tmp_path,
-        words(0, "Don't round the sums, please. There are 1,234 books."),
-        reply(1, text("12345")),
-        *boundary(20, "Nothing."),
-        reply(30, text("On.")),
-    )
-    table = {row["what"]: row for row in pooled([compacted(one), compacted(two)])}
-    row = table[MESSAGES]
-    assert (row["compactions"], row["items"], row["pooled"]) == (2, 3, 1 / 3)
-    assert (row["q1"], row["median"], row["q3"]) == (0.125, 0.25, 0.375)
-    assert row["chance"] == 0
-    assert table["messages of 40 to 199 characters"]["items"] == 3
-    assert table[NUMBERS]["chance"] == pytest.approx(1 / 4)
-
-
-def test_the_command_prints_the_table_and_its_rules(tmp_path: Path) -> None:
-    path = written(tmp_path, *FIRST, *boundary(20, SUMMARY), reply(30, text("On.")))
-    shown = run(path, "--kept").stdout
-    assert f"| {MESSAGES} | 1 | 2 |" in shown
-    assert shown.endswith("From before: what an earlier compaction had seen.\n")
-    rows = json.loads(run(path, "--kept", "--json").stdout)["kept"]
-    assert {row["what"] for row in rows} >= {MESSAGES, RULES}
-    bare = written(tmp_path, *FIRST, name="bare")
-    assert run(bare, "--kept").exit_code == 1
 
 
 def test_words_that_came_while_the_agent_worked_count_once(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentlib.messages import Message
@@ -96,29 +96,49 @@ def test_a_text_that_stands_somewhere_else_too_is_no_need(tmp_path: Path) -> Non
 @given(
     st.lists(st.text(alphabet="ab ", max_size=90), max_size=4),
     st.lists(st.text(alphabet="ab ", max_size=90), max_size=4),
+    st.data(),
 )
 def test_every_piece_that_a_text_has_is_among_the_matches(
-    sources: list[str], texts: list[str]
+    sources: list[str], texts: list[str], data: st.DataObject
 ) -> None:
-    size = 4
-    pieces, windows = matches(sources, texts, size)
-    for source, offsets in zip(sources, pieces, strict=True):
-        every = range(0, len(source) - size + 1, size)
-        has = {n for n in every if any(source[n : n + size] in text for text in texts)}
+    size, step = 4, 2
+    before = [data.draw(st.integers(0, len(sources))) for _ in texts]
+    pieces, windows = matches(sources, texts, before, size, step)
+    for number, (source, offsets) in enumerate(zip(sources, pieces, strict=True)):
+        every = range(0, len(source) - size + 1, step)
+        later = [text for text, n in zip(texts, before, strict=True) if number < n]
+        has = {n for n in every if any(source[n : n + size] in text for text in later)}
         assert has <= {*offsets} <= {*every}
-    cut = {s[n : n + size] for s in sources for n in range(0, len(s) - size + 1, size)}
-    for text_, offsets in zip(texts, windows, strict=True):
+    for text_, number, offsets in zip(texts, before, windows, strict=True):
+        cut = {
+            s[n : n + size]
+            for s in sources[:number]
+            for n in range(0, len(s) - size + 1, step)
+        }
         every = range(len(text_) - size + 1)
         assert {n for n in every if text_[n : n + size] in cut} <= {*offsets}
 
 
+PARTS = st.text("ab\u5b57 ", max_size=30) | st.sampled_from(
+    [CODE[:900], LINE, "-" * 25]
+)
+SAID = st.lists(PARTS, max_size=4).map("".join)
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(SAID, SAID, SAID), min_size=3, max_size=6))
 def test_without_numpy_the_same_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, str, str]]
 ) -> None:
-    found = needs(replay(quoting(tmp_path / "a"), CLEARS))
-    monkeypatch.setitem(sys.modules, "session_report.shingles", None)
-    assert needs(replay(quoting(tmp_path / "b"), CLEARS)) == found
-    assert found[-1].outputs == 1
+    exchanges = list[tuple[Message, str]]()
+    for number, (words, old, answer) in enumerate(said):
+        edit = {**call(f"t{number}", "edit_file"), "input": {"old_text": old}}
+        exchanges.append((assistant(text(f"Well. {words}"), edit), answer or "."))
+    one, two = (recorded(tmp_path_factory.mktemp("need"), *exchanges) for _ in range(2))
+    found = needs(replay(one, CLEARS))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "session_report.shingles", None)
+        assert needs(replay(two, CLEARS)) == found
 
 
 def test_what_was_read_again_costs_nothing_until_the_context_changes(

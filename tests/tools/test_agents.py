@@ -175,6 +175,39 @@ def test_a_killed_agent_goes_on(name, folder):
     assert described(folder) == modules(folder)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_an_agent_without_a_key_or_a_prompt_says_so_in_a_line(name, tmp_path):
+    bare = {k: v for k, v in os.environ.items() if not k.startswith("ANTHROPIC_")}
+    for more, words in (
+        ({}, "Set ANTHROPIC_API_KEY."),
+        ({"ANTHROPIC_API_KEY": "any"}, "say what to do"),
+    ):
+        ended = subprocess.run(
+            [sys.executable, str(OUT / f"{name}.py")],
+            cwd=tmp_path,
+            env={**bare, **more},
+            capture_output=True,
+            text=True,
+        )
+        [line] = ended.stderr.splitlines()
+        assert words.lower() in line.lower()
+        assert ended.returncode == 1
+
+
+def test_the_last_agent_stops_at_its_limit_and_goes_on_without_a_prompt(
+    folder, tmp_path, monkeypatch
+):
+    text = (OUT / "07_recovery.py").read_text(encoding="utf-8")
+    assert "left = 200 " in text
+    (tmp_path / "few.py").write_text(text.replace("left = 200 ", "left = 12 "), "utf-8")
+    monkeypatch.setattr(sys.modules[__name__], "OUT", tmp_path)
+    assert "It has made all its requests." in told("few", folder, PROMPT)
+    assert not (folder / "REPORT.md").exists()
+    while "It has made all its requests." in told("few", folder):
+        pass
+    assert described(folder) == modules(folder)
+
+
 @pytest.mark.parametrize("kind", ["empty", "500"])
 def test_the_last_agent_goes_on_if_no_summary_comes(kind, folder):
     output = told("07_recovery", folder, PROMPT, faults=[Fault(kind, only="summary")])

@@ -76,11 +76,9 @@ def places() -> list[Path]:
 
 def is_message(line: Line) -> bool:
     """Return whether a line is a message in Claude Code's envelope."""
-    match line:
-        case {"type": "user" | "assistant", "message": {"content": _}}:
-            return True
-        case _:
-            return False
+    message = line.get("message")
+    is_spoken = line.get("type") in ("user", "assistant")
+    return is_spoken and isinstance(message, dict) and "content" in message
 
 
 def project_of(path: Path) -> str:
