@@ -41,6 +41,23 @@ def write(path: Path, *lines: Any) -> Path:
     return path
 
 
+def written(folder: Path, *lines: Any, name: str = "theirs") -> Path:
+    return write(folder / f"{name}.jsonl", *lines)
+
+
+def counts(
+    new: int = 0, out: int = 0, read: int = 0, written: int = 0, **more: Any
+) -> Line:
+    """Return the counts of a response, as the API bills them."""
+    return {
+        "input_tokens": new,
+        "output_tokens": out,
+        "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": written,
+        **more,
+    }
+
+
 def load(folder: Path, *lines: Any, name: str = "theirs.jsonl") -> Session:
     """Write a file and read it."""
     return sessions.load(write(folder / name, *lines))

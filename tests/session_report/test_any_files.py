@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from session_report.overview import each, overview
 from session_report.report import as_json, as_page, as_text, of_overview, shareable
-from tests.session_report.session_files import JUNK, Line, places, spoiled
-from tests.session_report.test_bills_of_files import counts, reply, said, written
+from tests.session_report.session_files import (
+    JUNK,
+    Line,
+    counts,
+    places,
+    spoiled,
+    written,
+)
+from tests.session_report.test_bills_of_files import reply, said
 from tests.session_report.test_session_formats import EXAMPLES
 from tests.session_report.test_session_report import a_day, boundary, run, words
 

@@ -1,7 +1,6 @@
 """What session files say was paid: cases from public reports of readers of such files,
 with values worked out by hand. All content is invented."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,9 @@ from session_report.overview import ESTIMATED, STATED, UNCOUNTED, overview
 from session_report.report import of_overview
 from session_report.usages import calls_of
 from session_report.what_if import SMALL, window_of
+from tests.session_report.session_files import Line, counts, written
 
 OPUS = "claude-opus-5-5"  # $4 a million tokens in, 5 and 8 written, 0.20 read, 20 out
-Line = dict[str, Any]
 
 
 def at(second: float) -> str:
@@ -29,15 +28,6 @@ def said(second: int, content: Any = "Go on.", **more: Any) -> Line:
     message = {"role": "user", "content": content}
     line = {"type": "user", "uuid": f"u{second}", "timestamp": at(second)}
     return {**line, "message": message, **more}
-
-
-def counts(new: int = 0, out: int = 0, read: int = 0, written: int = 0) -> Line:
-    return {
-        "input_tokens": new,
-        "output_tokens": out,
-        "cache_read_input_tokens": read,
-        "cache_creation_input_tokens": written,
-    }
 
 
 def reply(
@@ -56,13 +46,6 @@ def reply(
     message |= {} if name is None else {"id": name or f"m{second}"}
     line = {"type": "assistant", "uuid": f"a{second}", "timestamp": at(second)}
     return {**line, "message": message, **more}
-
-
-def written(folder: Path, *lines: Line, name: str = "s") -> Path:
-    path = folder / f"{name}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    return path
 
 
 def sums(path: Path, **options: Any) -> Line:

@@ -19,6 +19,7 @@ from session_report.overview import overview
 from session_report.policies import judge
 from session_report.report import of_overview
 from session_report.what_if import window_of
+from tests.session_report.session_files import counts
 from windtunnel.runner import Run
 
 OPUS = "claude-opus-5-5"
@@ -29,42 +30,32 @@ HOUR = {"ephemeral_1h_input_tokens": M, "ephemeral_5m_input_tokens": 0}
 PART = {"ephemeral_1h_input_tokens": M // 4, "ephemeral_5m_input_tokens": 3 * M // 4}
 
 
-def usage(new: int = 0, out: int = 0, read: int = 0, written: int = 0, **more: Any):
-    return {
-        "input_tokens": new,
-        "output_tokens": out,
-        "cache_read_input_tokens": read,
-        "cache_creation_input_tokens": written,
-        **more,
-    }
-
-
 TABLE = {
     # Opus 5.5, a million tokens: 4 in, 20 out, 0.20 read, 5 and 8 written
-    "the prompt": (OPUS, usage(new=M), 4.0),
-    "the answer": (OPUS, usage(out=M), 20.0),
-    "read from the cache": (OPUS, usage(read=M), 0.2),
-    "written for five minutes": (OPUS, usage(written=M), 5.0),
-    "written for an hour": (OPUS, usage(written=M, cache_creation=HOUR), 8.0),
-    "a quarter for an hour": (OPUS, usage(written=M, cache_creation=PART), 5.75),
-    "everything": (OPUS, usage(M, M, M, M, cache_creation=PART), 29.95),
-    "nothing": (OPUS, usage(), 0.0),
-    "in fast mode": (OPUS, usage(new=M, out=M, speed="fast"), 48.0),
-    "in the US": (OPUS, usage(new=M, inference_geo="us"), 4.4),
+    "the prompt": (OPUS, counts(new=M), 4.0),
+    "the answer": (OPUS, counts(out=M), 20.0),
+    "read from the cache": (OPUS, counts(read=M), 0.2),
+    "written for five minutes": (OPUS, counts(written=M), 5.0),
+    "written for an hour": (OPUS, counts(written=M, cache_creation=HOUR), 8.0),
+    "a quarter for an hour": (OPUS, counts(written=M, cache_creation=PART), 5.75),
+    "everything": (OPUS, counts(M, M, M, M, cache_creation=PART), 29.95),
+    "nothing": (OPUS, counts(), 0.0),
+    "in fast mode": (OPUS, counts(new=M, out=M, speed="fast"), 48.0),
+    "in the US": (OPUS, counts(new=M, inference_geo="us"), 4.4),
     "with web searches": (
         OPUS,
-        usage(new=M, server_tool_use={"web_search_requests": 7}),
+        counts(new=M, server_tool_use={"web_search_requests": 7}),
         4.07,
     ),
     # a model whose price the person names: 1 in, 2 out, 0.10 read, 3 and 4.80 written
-    "an own price": (OWN, usage(M, M, M, M), 6.1),
-    "an hour at an own price": (OWN, usage(written=M, cache_creation=HOUR), 4.8),
+    "an own price": (OWN, counts(M, M, M, M), 6.1),
+    "an hour at an own price": (OWN, counts(written=M, cache_creation=HOUR), 4.8),
     # Haiku 5.5: 0.10 in, 0.50 out; above 100,000 tokens of prompt five times that
-    "a short prompt": (HAIKU, usage(new=50_000, out=10_000), 0.01),
-    "a long prompt": (HAIKU, usage(new=200_000, out=10_000), 0.125),
+    "a short prompt": (HAIKU, counts(new=50_000, out=10_000), 0.01),
+    "a long prompt": (HAIKU, counts(new=200_000, out=10_000), 0.125),
     "a prompt that is long by its cache": (
         HAIKU,
-        usage(new=1_000, read=100_000),
+        counts(new=1_000, read=100_000),
         0.0055,
     ),
 }
@@ -149,15 +140,15 @@ def test_a_usage_costs_the_same_on_every_way(case: str, way: str, tmp_path: Path
 STEP = {"type": "message"}
 ADVICE = {"type": "advisor_message", "model": "claude-opus-4-7"}
 CALLS = {
-    "two calls": (usage(2 * M), [{**STEP, **usage(M)}] * 2, 8.0),
+    "two calls": (counts(2 * M), [{**STEP, **counts(M)}] * 2, 8.0),
     "two calls that write for an hour": (
-        usage(written=2 * M, cache_creation={"ephemeral_1h_input_tokens": 2 * M}),
-        [{**STEP, **usage(written=M)}] * 2,
+        counts(written=2 * M, cache_creation={"ephemeral_1h_input_tokens": 2 * M}),
+        [{**STEP, **counts(written=M)}] * 2,
         16.0,
     ),
     "an adviser beside": (
-        usage(M),
-        [{**STEP, **usage(M)}, {**ADVICE, **usage(M)}],
+        counts(M),
+        [{**STEP, **counts(M)}, {**ADVICE, **counts(M)}],
         9.0,
     ),
 }
@@ -175,7 +166,7 @@ def test_all_calls_of_a_response_are_paid(case: str, way: Any, tmp_path: Path):
 def test_a_policy_is_judged_by_the_same_prices(tmp_path: Path):
     """A replay bills by the rules of the cache. With nothing cached before, it writes
     the prompt."""
-    session = sessions.load(written(usage(new=1_000, out=M), OPUS, tmp_path))
+    session = sessions.load(written(counts(new=1_000, out=M), OPUS, tmp_path))
     frame = judge([session], Settings(context_window=window_of(session)), OPUS)
     assert frame["answers"].sum() == M
     sizes = frame[["read", "written", "uncached"]].sum()
@@ -185,7 +176,7 @@ def test_a_policy_is_judged_by_the_same_prices(tmp_path: Path):
 
 @pytest.mark.parametrize("model", ["my-claude-opus-5-5", "not claude-opus-5-5", "x"])
 def test_another_model_has_no_price_anywhere(model: str, tmp_path: Path):
-    bill = usage(new=M, out=M)
+    bill = counts(new=M, out=M)
     for name in ("dollars", "priced", "the cap of a live run", "a run of the lessons"):
         with pytest.raises(NoPrice):
             WAYS[name](bill, model, tmp_path)

@@ -56,6 +56,7 @@ from session_report.what_if import FEW, Choice, choices, set_this, what_if
 from tests.builders import call, result, text
 from tests.real_sessions import FILES
 from tests.runs import ctrl_c
+from tests.session_report.session_files import written
 from windtunnel.runner import play
 from windtunnel.tasks.scenarios import REVIEW
 
@@ -114,15 +115,6 @@ def boundary(second: float, summary: str, **details: Any) -> list[Line]:
         "logicalParentUuid": "gone",
     }
     return [line, words(second + 0.5, summary, isCompactSummary=True)]
-
-
-def written(folder: Path, *lines: Line, name: str = "theirs") -> Path:
-    path = folder / f"{name}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        "".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8"
-    )
-    return path
 
 
 def a_day(start: float = 0, quote: str = QUOTE) -> list[Line]:
