@@ -217,14 +217,14 @@ class _Index:
         with its id and role."""
         before = [counts[seen] for seen in replies.values()]
         pieces, starts = _matches(self._texts, [*replies], before)
-        self._starts = dict(zip(replies, starts, strict=True))
+        self._starts = {text: starts.get(n, []) for n, text in enumerate(replies)}
         """By a reply's text, where in it a piece may begin."""
         self._pieces = dict[str, list[int]]()
         """By a piece, its places."""
-        for number, (text, offsets) in enumerate(zip(self._texts, pieces, strict=True)):
-            for at in offsets:
-                places = self._pieces.setdefault(text[at : at + _PIECE], [])
-                places.append(number * _ROOM + at)
+        for number in sorted(pieces):
+            for at in pieces[number]:
+                piece = self._texts[number][at : at + _PIECE]
+                self._pieces.setdefault(piece, []).append(number * _ROOM + at)
         self._end = 0
         """Behind the last place of what was said so far."""
         self._count = 0
@@ -266,6 +266,7 @@ class _Index:
         numbers = {
             number
             for at in range(_PIECE)
+            if quoted[at : at + _PIECE] in self._pieces
             for number, begin in self._places(quoted[at : at + _PIECE])
             if begin >= at and self._texts[number].startswith(quoted, begin - at)
         }
@@ -296,7 +297,7 @@ class _Index:
 
 def _matches(
     sources: Sequence[str], texts: Sequence[str], before: Sequence[int]
-) -> tuple[list[list[int]], list[list[int]]]:
+) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return which pieces of sources may stand in a text, and where, as `shingles`
     does. Without numpy, as in a web page, it is all of them.
 
@@ -307,13 +308,17 @@ def _matches(
     try:
         from session_report.shingles import matches
     except ImportError:
-        pieces = ([*range(0, len(each) - _PIECE + 1, _PIECE)] for each in sources)
-        windows = ([*range(len(each) - _PIECE + 1)] for each in texts)
-        return [*pieces], [*windows]
+        steps = ((sources, _PIECE), (texts, 1))
+        pieces, windows = (
+            {n: [*range(0, len(t) - _PIECE + 1, step)] for n, t in enumerate(each)}
+            for each, step in steps
+        )
+        return pieces, windows
     found, places = matches(sources, texts, before, _PIECE + half, half)
-    pieces = ({at + at % _PIECE for at in each} for each in found)
-    windows = ({*each, *(at + half for at in each)} for each in places)
-    return [*map(sorted, pieces)], [*map(sorted, windows)]
+    return (
+        {n: sorted({at + at % _PIECE for at in each}) for n, each in found.items()},
+        {n: sorted({*each, *(at + half for at in each)}) for n, each in places.items()},
+    )
 
 
 def _span(text: str, start: int, at: int, source: str, begin: int) -> tuple[int, int]:
@@ -346,13 +351,18 @@ def calls_of(session: Session) -> dict[str, Block]:
 
 
 def what_of(block: Block, message: Message, calls: dict[str, Block]) -> Row:
-    """Say what a block is, with its tool and its file."""
-    call = block if "input" in block else calls.get(block.get("tool_use_id", ""))
+    """Say what a block is, with its tool."""
+    call = _call_of(block, calls)
     kind = message["role"] if block["type"] == "text" else block["type"]
     what = "summaries" if is_summary(block) else WHATS.get(kind, "other")
-    files = files_of(call) if call else []
-    return {
-        "what": what,
-        "tool": call["name"] if call else "",
-        "file": (files or [""])[0],
-    }
+    return {"what": what, "tool": call["name"] if call else ""}
+
+
+def file_of(block: Block, calls: dict[str, Block]) -> str:
+    """Name the file of a call or a result, "" if it has none."""
+    call = _call_of(block, calls)
+    return next(iter(files_of(call)), "") if call else ""
+
+
+def _call_of(block: Block, calls: dict[str, Block]) -> Block | None:
+    return block if "input" in block else calls.get(block.get("tool_use_id", ""))
