@@ -91,14 +91,15 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
 
 
 def lost_quotes(
-    session: Session, turn: int, context: Sequence[Message], since: int = 1
+    session: Session, turn: int, context: Sequence[Message], *, has_all: bool = True
 ) -> list[list[Quote]]:
     """Return the quotes of each output of a turn that this context doesn't hold, if any
     are.
 
-    `since`: the first turn that is asked for. Before it no quotes are looked for.
+    Unless it `has_all`, they are looked for only in outputs that may quote what was
+    said before a compaction of the recording.
     """
-    index, table = _quotes(session, len(session.requests), since)
+    index, table = _quotes(session, len(session.requests), has_all)
     outputs = table[turn - 1]
     if not outputs:
         return []
@@ -162,25 +163,28 @@ def said(block: Block) -> str:
 
 @lru_cache(maxsize=8)
 def _quotes(
-    session: Session, requests: int, since: int
+    session: Session, requests: int, has_all: bool
 ) -> tuple["_Index", list[list[list[Quote]]]]:
     """Return the texts of a session, and each reply's quotes by output.
 
-    `requests`: how many there are, because the session may still grow. Turns before
-    `since` get none.
+    `requests`: how many there are, because the session may still grow. `has_all`: as
+    in `lost_quotes`.
     """
     last = session.requests[requests - 1].seen if requests else 0
-    late = session.requests[since - 1 : requests]
-    replies = {said(block): each.seen for each in late for block in blocks(each.reply)}
+    made = [0, *(c.seen for c in session.compactions if c.message)]
+    replies = dict[str, tuple[int, int]]()
+    for request in session.requests[:requests]:
+        seen = request.seen
+        old = seen if has_all else max(place for place in made if place <= seen)
+        replies |= {said(block): (seen, old) for block in blocks(request.reply) if old}
     index = _Index(session.history[:last], replies)
     seen = 0
     table = list[list[list[Quote]]]()
-    for turn, request in enumerate(session.requests[:requests], 1):
+    for request in session.requests[:requests]:
         for message in session.history[seen : request.seen]:
             index.say(message)
         seen = request.seen
-        replied = blocks(request.reply) if turn >= since else []
-        outputs = (index.quotes(block) for block in replied)
+        outputs = (index.quotes(block) for block in blocks(request.reply))
         table.append([quotes for quotes in outputs if quotes])
     return index, table
 
@@ -190,11 +194,13 @@ class _Index:
     once.
 
     All pieces that a reply may have are noted at once, and those of texts that are not
-    said yet are left aside. `replies`: the texts of replies, with the number of messages
-    before each.
+    said yet are left aside. `replies`: the texts of replies, each with the number of
+    messages before it, and of those among them that are asked for.
     """
 
-    def __init__(self, messages: Sequence[Message], replies: Mapping[str, int]) -> None:
+    def __init__(
+        self, messages: Sequence[Message], replies: Mapping[str, tuple[int, int]]
+    ) -> None:
         self.numbers = dict[int, int]()
         """By the id of a block, the number of its text."""
         self.messages = {id(message) for message in messages}
@@ -215,7 +221,7 @@ class _Index:
         self._newest = dict[int, tuple[int, int, str, Block]]()
         """By the number of a text that was said: when that was last, and the block,
         with its id and role."""
-        before = [counts[seen] for seen in replies.values()]
+        before = [(counts[seen], counts[old]) for seen, old in replies.values()]
         pieces, starts = _matches(self._texts, [*replies], before)
         self._starts = {text: starts.get(n, []) for n, text in enumerate(replies)}
         """By a reply's text, where in it a piece may begin."""
@@ -251,7 +257,7 @@ class _Index:
         text = said(block)
         found = list[Quote]()
         start = 0
-        for at in self._starts[text]:
+        for at in self._starts.get(text, ()):
             places = self._pieces.get(text[at : at + _PIECE], ()) if at >= start else ()
             is_known = places and places[0] < self._end
             span = self._longest(text, start, at) if is_known else None
@@ -296,7 +302,7 @@ class _Index:
 
 
 def _matches(
-    sources: Sequence[str], texts: Sequence[str], before: Sequence[int]
+    sources: Sequence[str], texts: Sequence[str], before: Sequence[tuple[int, int]]
 ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return which pieces of sources may stand in a text, and where, as `shingles`
     does. Without numpy, as in a web page, it is all of them.

@@ -349,12 +349,9 @@ def losses(session: Session) -> list[Row]:
     did, and `quote` has the words. The agent may have found them again by other means.
     """
     made = [(c.seen, n) for n, c in enumerate(session.compactions, 1) if c.message]
-    first = min((seen for seen, _ in made), default=0)
-    turns = list(enumerate(session.requests, 1))
-    late = [(turn, request) for turn, request in turns if request.seen >= first]
     found = list[tuple[int, int, Quote]]()
-    for turn, request in late if made else []:
-        lost_here = lost_quotes(session, turn, request.context, late[0][0])
+    for turn, request in enumerate(session.requests if made else (), 1):
+        lost_here = lost_quotes(session, turn, request.context, has_all=False)
         found += ((turn, request.seen, q) for quotes in lost_here for q in quotes)
     places = _places(session, {quote.source for _, _, quote in found})
     lost = dict[int, Row]()

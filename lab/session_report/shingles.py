@@ -26,7 +26,7 @@ table is looked up once more in the second, which is smaller."""
 def matches(
     sources: Sequence[str],
     texts: Sequence[str],
-    before: Sequence[int],
+    before: Sequence[tuple[int, int]],
     size: int,
     step: int,
 ) -> tuple[Offsets, Offsets]:
@@ -35,9 +35,10 @@ def matches(
 
     In a source a piece of `size` characters begins at every `step`, which divides the
     size. In a text it may begin anywhere. `before`: for each text how many of the
-    sources came before it. The others don't count for it.
+    sources came before it, and how many of these are old. The others don't count for
+    it, and a text without a piece of an old one has no match.
 
-    >>> matches(["0123456789abcdefghij"], ["xx 56789abcde xx"], [1], 10, 5)
+    >>> matches(["0123456789abcdefghij"], ["xx 56789abcde xx"], [(1, 1)], 10, 5)
     ({0: [5]}, {0: [3]})
     """
     cut = [source[: len(source) - len(source) % step] for source in sources]
@@ -55,9 +56,12 @@ def matches(
     pieces, windows = pieces[is_piece], windows[is_window]
     first = np.full(2 ** _FEW[1], len(parts), np.int32)
     first[slots[::-1]] = pieces[::-1]  # of several the first, written last, stays
-    ends = np.array([0, *part_ends])[list(before)]
-    ends = ends[np.searchsorted(text_ends, windows, "right")]
-    is_said = first[others] < ends
+    ends = np.array([0, *part_ends])[np.array(before, np.int64).reshape(-1, 2)]
+    owners = np.searchsorted(text_ends, windows, "right")
+    is_said, is_old = (first[others] < each[owners] for each in ends.T)
+    has_old = np.zeros(len(texts), np.bool_)
+    has_old[owners[is_old]] = True
+    is_said &= has_old[owners]
     pieces = pieces[_known(slots, others[is_said])]
     return (
         _by_text(pieces, part_ends, step),
