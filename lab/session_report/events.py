@@ -231,17 +231,16 @@ def is_block(block: Any) -> bool:
     """
     if not isinstance(block, dict):
         return False
-    given = cast(dict[str, Any], block)
-    kind = given.get("type")
-    match kind:
+    fields = cast(Block, block)
+    match kind := fields.get("type"):
         case "text" | "thinking":
-            return isinstance(given.get(kind), str)
+            return isinstance(fields.get(kind), str)
         case "tool_result":
-            is_named = isinstance(given.get("tool_use_id"), str)
-            return is_named and is_content(given.get("content") or "")
+            is_named = isinstance(fields.get("tool_use_id"), str)
+            return is_named and is_content(fields.get("content") or "")
         case "tool_use":
-            is_named = all(isinstance(given.get(key), str) for key in ("id", "name"))
-            return is_named and isinstance(given.get("input"), dict)
+            is_named = all(isinstance(fields.get(key), str) for key in ("id", "name"))
+            return is_named and isinstance(fields.get("input"), dict)
         case _:
             return isinstance(kind, str)
 
