@@ -47,8 +47,9 @@ def _spent(report: Report) -> Iterator[str]:
     unpriced = _total([row for row in models if row["dollars"] is None], "responses")
     files = ", ".join(many(row["sessions"], row["kind"]) for row in kinds)
     copied = _noted(report, COPIED)
+    are = "is a copy" if copied == 1 else "are copies"
     once = (
-        f" {copied:,.0f} more are copies by /resume or a fork and don't count."
+        f" {copied:,.0f} more {are} by /resume or a fork, not counted."
         if copied
         else ""
     )
