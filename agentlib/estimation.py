@@ -134,8 +134,9 @@ def prompt_tokens(usage: Mapping[str, Any]) -> int:
     ...                "cache_read_input_tokens": 75})
     100
     """
-    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    return sum(usage.get(name) or 0 for name in names)
+    uncached = usage.get("input_tokens") or 0
+    written = usage.get("cache_creation_input_tokens") or 0
+    return uncached + written + (usage.get("cache_read_input_tokens") or 0)
 
 
 _Weights = dict[int, tuple[Message, float]]

@@ -5,7 +5,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.benchmarks.mutants import ROOT, Fault, faults, importing, ordered
+from tests.benchmarks.mutants import (
+    NO_END,
+    ROOT,
+    Fault,
+    faults,
+    importing,
+    ordered,
+    verdict,
+)
 
 
 @pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.what)
@@ -42,3 +50,11 @@ def test_a_single_process_runs_a_faults_own_tests_first(pytestconfig):
     assert [each.path.as_posix() for each in items] == files
     own.pytest_collection_modifyitems(SimpleNamespace(workerinput={}), items)
     assert items[-1].path.name == "test_spending.py"
+
+
+def test_a_fault_is_missed_if_too_few_files_notice_and_not_if_the_time_was_over():
+    [fault] = faults("fast mode")
+    one = ["agentlib/api/spending.py::dollars", "tests/test_a.py::test_x"]
+    assert verdict(fault, [*one, "tests/test_a.py::test_y"]) == "MISSED"
+    assert verdict(fault, [*one, "tests/test_b.py::test_x"]) == "caught"
+    assert verdict(fault, [NO_END]) == "NO END"

@@ -134,7 +134,7 @@ def parts(lines: Iterable[bytes]) -> Iterator[tuple[int, Line | str]]:
     """Yield the JSON objects of these lines and the texts between them, as `numbered`
     does."""
     for number, raw in enumerate(lines, 1):
-        text = raw.decode("utf-8-sig", errors="replace").strip()
+        text = raw.decode(errors="replace").removeprefix("\ufeff").strip()
         at = 0
         while at < len(text):
             try:
@@ -146,10 +146,9 @@ def parts(lines: Iterable[bytes]) -> Iterator[tuple[int, Line | str]]:
             part = text[at:end]
             is_line = isinstance(value, dict)
             yield number, _checked(cast(Line, value), part) if is_line else part
-            at = next(
-                (i for i in range(end, len(text)) if not text[i].isspace()),
-                len(text),
-            )
+            at = end
+            while at < len(text) and text[at].isspace():
+                at += 1
 
 
 @contextmanager

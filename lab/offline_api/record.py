@@ -6,8 +6,7 @@ request, unless its bodies are asked for. In process, the records go into a list
     records: list[Record] = []
     with listen(recorded(Server(reply).answer, records.append)) as http: ...
 
-`agentlib-api --log FILE` writes them into a file, a line of JSON for each request, and
-`read` reads the file again.
+`agentlib-api --log FILE` writes them into a file, a line of JSON for each request.
 """
 
 import json
@@ -158,30 +157,6 @@ def into(file: IO[str]) -> Callable[[Record], None]:
             sys.stderr.write(f"[a request isn't in the log: {error}]\n")
 
     return write
-
-
-def read(path: Path | str) -> list[Record]:
-    """Read a file of records. A last line that was cut off while it was written is left
-    out.
-
-    Raises ValueError, with the line's number, for any other line that is no record.
-    """
-    records: list[Record] = []
-    lines = Path(path).read_text(encoding="utf-8").split("\n")
-    known = {each.name for each in fields(Record)}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            values = json.loads(line)
-            records.append(Record(**{k: v for k, v in values.items() if k in known}))
-        except (ValueError, TypeError, AttributeError) as error:
-            if number == len(lines):
-                break
-            raise ValueError(
-                f"{path}, line {number} is no record of a request: {error}"
-            ) from None
-    return records
 
 
 def sizes(body: Body) -> dict[str, int]:

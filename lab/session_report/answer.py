@@ -6,7 +6,7 @@ from math import isnan
 
 from agentlib.cli.render import short
 from session_report.amounts import many, money
-from session_report.kept import EARLIER, EDITED, MESSAGES, NUMBERS, RULES
+from session_report.kept import EARLIER, EDITED, MESSAGES, RULES
 from session_report.one import PAUSE, WARM, Row
 from session_report.overview import COPIED, ESTIMATED, GONE, LOST, STATED, UNCOUNTED
 from session_report.what_if import BASELINE, FEW, PROGRAM, YOURS
@@ -166,15 +166,14 @@ def _compacted(compactions: Sequence[Row], lost: Sequence[Row]) -> Iterator[str]
 def _kept(rows: Mapping[str, Row], programs: Sequence[str]) -> Iterator[str]:
     """Say what the compactions kept word for word, how many rules are gone, and what
     puts the person's words back in one of the programs."""
-    names = {MESSAGES: "of your messages", NUMBERS: "numbers", EDITED: "edited files"}
-    parts = [
-        f"{rows[what]['kept']:,.0f} of {rows[what]['of']:,.0f} {names[what]}"
-        for what in names
-        if what in rows
-    ]
+    parts = list[str]()
+    if row := rows.get(MESSAGES):
+        parts.append(f"{row['kept']:,.0f} of {row['of']:,.0f} of your messages")
+    if row := rows.get(EDITED):
+        parts.append(f"{row['kept']:,.0f} of {many(int(row['of']), 'edited file')}")
     if not parts:
         return
-    text = f"Compactions kept {' and '.join(parts[:2])} word for word"
+    text = f"Compactions kept {' and '.join(parts)} word for word"
     rules = rows.get(RULES)
     if rules:
         gone = rules["of"] - rules["kept"]

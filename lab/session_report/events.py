@@ -229,16 +229,18 @@ def is_block(block: Any) -> bool:
     >>> is_block({"type": "text", "text": "Go."}), is_block({"type": "tool_use"})
     (True, False)
     """
-    kind = block.get("type") if isinstance(block, dict) else None
-    match kind:
+    if not isinstance(block, dict):
+        return False
+    fields = cast(Block, block)
+    match kind := fields.get("type"):
         case "text" | "thinking":
-            return isinstance(block.get(kind), str)
+            return isinstance(fields.get(kind), str)
         case "tool_result":
-            is_named = isinstance(block.get("tool_use_id"), str)
-            return is_named and is_content(block.get("content") or "")
+            is_named = isinstance(fields.get("tool_use_id"), str)
+            return is_named and is_content(fields.get("content") or "")
         case "tool_use":
-            is_named = all(isinstance(block.get(key), str) for key in ("id", "name"))
-            return is_named and isinstance(block.get("input"), dict)
+            is_named = all(isinstance(fields.get(key), str) for key in ("id", "name"))
+            return is_named and isinstance(fields.get("input"), dict)
         case _:
             return isinstance(kind, str)
 

@@ -29,7 +29,6 @@ MESSAGES = "your messages"
 RULES = "your rules"
 EDITED = "files edited"
 READ = "files only read"
-NUMBERS = "numbers"
 EARLIER = "your messages from before"
 
 _RULE = re.compile(
@@ -43,7 +42,6 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
 _BULLET = re.compile(r"^[\s*\-\d.)]+")
 _SHORTEST_RULE = 15
 _LONGEST_WITH_RULE = 400
-_NUMBER = re.compile(r"(?<![\w.#-])(?:\d{1,3}(?:,\d{3})+|\d{3,})(?!\w|\.\d)")
 _HEAD = re.compile(r"^\s*This session is being continued[^\n]*\n")
 _FOOT = re.compile(
     r"\n\s*(?:If you need specific details from before|Please continue the conver).*$",
@@ -186,7 +184,6 @@ def _items(
       "always", "must" or "don't", in messages under 400 characters, and also in those
       from before.
     - Files: kept if their name stands there, whatever the folder.
-    - Numbers: of three digits or more, in your messages and the model's words.
     - Your messages from before: those that an earlier compaction had seen.
     """
     end = compaction.seen
@@ -204,19 +201,13 @@ def _items(
     ]
     edited = [f for c in called if kind_of(c) == "write" for f in files_of(c)]
     read = [f for c in called if kind_of(c) == "read" for f in files_of(c)]
-    words = (_words(m) for m in replaced if m["role"] == "assistant")
     return {
         MESSAGES: texts,
         RULES: [rule for text in (*earlier, *texts) for rule in _rules(text)],
-        EDITED: _once(edited),
-        READ: _once(file for file in read if file not in edited),
-        NUMBERS: _once(n for text in (*texts, *words) for n in _numbers(text)),
+        EDITED: [*dict.fromkeys(edited)],
+        READ: [*dict.fromkeys(file for file in read if file not in edited)],
         EARLIER: earlier,
     }
-
-
-def _once(texts: Iterator[str] | Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(texts))
 
 
 def _stayed(session: Session, compaction: CompactionRecord) -> set[int]:
@@ -257,24 +248,11 @@ def _rules(text: str) -> tuple[str, ...]:
     )
 
 
-def _numbers(text: str) -> Iterator[str]:
-    """Yield the numbers of three digits or more.
-
-    >>> [*_numbers("1,234 of 999; not 12, x123 or 3.141")]
-    ['1234', '999']
-    """
-    for found in _NUMBER.finditer(text):
-        yield found[0].replace(",", "")
-
-
 # -- what is kept ----------------------------------------------------------------------
 
 
 def _tested(kind: str, texts: Sequence[str], context: str) -> list[bool]:
     """Tell for each text of a kind whether it stands in what a compaction left."""
-    if kind == NUMBERS:
-        numbers = {*_numbers(context)}
-        return [text in numbers for text in texts]
     within = normal(context)
     if kind == RULES:
         return [text.rstrip(".!? ") in within for text in texts]

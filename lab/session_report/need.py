@@ -91,14 +91,15 @@ def needs(frames: Sequence[Frame]) -> list[Need]:
 
 
 def lost_quotes(
-    session: Session, turn: int, context: Sequence[Message], since: int = 1
+    session: Session, turn: int, context: Sequence[Message], *, has_all: bool = True
 ) -> list[list[Quote]]:
     """Return the quotes of each output of a turn that this context doesn't hold, if any
     are.
 
-    `since`: the first turn that is asked for. Before it no quotes are looked for.
+    Unless it `has_all`, they are looked for only in outputs that may quote what was
+    said before a compaction of the recording.
     """
-    index, table = _quotes(session, len(session.requests), since)
+    index, table = _quotes(session, len(session.requests), has_all)
     outputs = table[turn - 1]
     if not outputs:
         return []
@@ -162,25 +163,28 @@ def said(block: Block) -> str:
 
 @lru_cache(maxsize=8)
 def _quotes(
-    session: Session, requests: int, since: int
+    session: Session, requests: int, has_all: bool
 ) -> tuple["_Index", list[list[list[Quote]]]]:
     """Return the texts of a session, and each reply's quotes by output.
 
-    `requests`: how many there are, because the session may still grow. Turns before
-    `since` get none.
+    `requests`: how many there are, because the session may still grow. `has_all`: as
+    in `lost_quotes`.
     """
     last = session.requests[requests - 1].seen if requests else 0
-    late = session.requests[since - 1 : requests]
-    replies = {said(block): each.seen for each in late for block in blocks(each.reply)}
+    made = [0, *(c.seen for c in session.compactions if c.message)]
+    replies = dict[str, tuple[int, int]]()
+    for request in session.requests[:requests]:
+        seen = request.seen
+        old = seen if has_all else max(place for place in made if place <= seen)
+        replies |= {said(block): (seen, old) for block in blocks(request.reply) if old}
     index = _Index(session.history[:last], replies)
     seen = 0
     table = list[list[list[Quote]]]()
-    for turn, request in enumerate(session.requests[:requests], 1):
+    for request in session.requests[:requests]:
         for message in session.history[seen : request.seen]:
             index.say(message)
         seen = request.seen
-        replied = blocks(request.reply) if turn >= since else []
-        outputs = (index.quotes(block) for block in replied)
+        outputs = (index.quotes(block) for block in blocks(request.reply))
         table.append([quotes for quotes in outputs if quotes])
     return index, table
 
@@ -190,11 +194,13 @@ class _Index:
     once.
 
     All pieces that a reply may have are noted at once, and those of texts that are not
-    said yet are left aside. `replies`: the texts of replies, with the number of messages
-    before each.
+    said yet are left aside. `replies`: the texts of replies, each with the number of
+    messages before it, and of those among them that are asked for.
     """
 
-    def __init__(self, messages: Sequence[Message], replies: Mapping[str, int]) -> None:
+    def __init__(
+        self, messages: Sequence[Message], replies: Mapping[str, tuple[int, int]]
+    ) -> None:
         self.numbers = dict[int, int]()
         """By the id of a block, the number of its text."""
         self.messages = {id(message) for message in messages}
@@ -215,16 +221,16 @@ class _Index:
         self._newest = dict[int, tuple[int, int, str, Block]]()
         """By the number of a text that was said: when that was last, and the block,
         with its id and role."""
-        before = [counts[seen] for seen in replies.values()]
+        before = [(counts[seen], counts[old]) for seen, old in replies.values()]
         pieces, starts = _matches(self._texts, [*replies], before)
-        self._starts = dict(zip(replies, starts, strict=True))
+        self._starts = {text: starts.get(n, []) for n, text in enumerate(replies)}
         """By a reply's text, where in it a piece may begin."""
         self._pieces = dict[str, list[int]]()
         """By a piece, its places."""
-        for number, (text, offsets) in enumerate(zip(self._texts, pieces, strict=True)):
-            for at in offsets:
-                places = self._pieces.setdefault(text[at : at + _PIECE], [])
-                places.append(number * _ROOM + at)
+        for number in sorted(pieces):
+            for at in pieces[number]:
+                piece = self._texts[number][at : at + _PIECE]
+                self._pieces.setdefault(piece, []).append(number * _ROOM + at)
         self._end = 0
         """Behind the last place of what was said so far."""
         self._count = 0
@@ -251,7 +257,7 @@ class _Index:
         text = said(block)
         found = list[Quote]()
         start = 0
-        for at in self._starts[text]:
+        for at in self._starts.get(text, ()):
             places = self._pieces.get(text[at : at + _PIECE], ()) if at >= start else ()
             is_known = places and places[0] < self._end
             span = self._longest(text, start, at) if is_known else None
@@ -266,6 +272,7 @@ class _Index:
         numbers = {
             number
             for at in range(_PIECE)
+            if quoted[at : at + _PIECE] in self._pieces
             for number, begin in self._places(quoted[at : at + _PIECE])
             if begin >= at and self._texts[number].startswith(quoted, begin - at)
         }
@@ -295,8 +302,8 @@ class _Index:
 
 
 def _matches(
-    sources: Sequence[str], texts: Sequence[str], before: Sequence[int]
-) -> tuple[list[list[int]], list[list[int]]]:
+    sources: Sequence[str], texts: Sequence[str], before: Sequence[tuple[int, int]]
+) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return which pieces of sources may stand in a text, and where, as `shingles`
     does. Without numpy, as in a web page, it is all of them.
 
@@ -307,13 +314,17 @@ def _matches(
     try:
         from session_report.shingles import matches
     except ImportError:
-        pieces = ([*range(0, len(each) - _PIECE + 1, _PIECE)] for each in sources)
-        windows = ([*range(len(each) - _PIECE + 1)] for each in texts)
-        return [*pieces], [*windows]
+        steps = ((sources, _PIECE), (texts, 1))
+        pieces, windows = (
+            {n: [*range(0, len(t) - _PIECE + 1, step)] for n, t in enumerate(each)}
+            for each, step in steps
+        )
+        return pieces, windows
     found, places = matches(sources, texts, before, _PIECE + half, half)
-    pieces = ({at + at % _PIECE for at in each} for each in found)
-    windows = ({*each, *(at + half for at in each)} for each in places)
-    return [*map(sorted, pieces)], [*map(sorted, windows)]
+    return (
+        {n: sorted({at + at % _PIECE for at in each}) for n, each in found.items()},
+        {n: sorted({*each, *(at + half for at in each)}) for n, each in places.items()},
+    )
 
 
 def _span(text: str, start: int, at: int, source: str, begin: int) -> tuple[int, int]:
@@ -346,13 +357,18 @@ def calls_of(session: Session) -> dict[str, Block]:
 
 
 def what_of(block: Block, message: Message, calls: dict[str, Block]) -> Row:
-    """Say what a block is, with its tool and its file."""
-    call = block if "input" in block else calls.get(block.get("tool_use_id", ""))
+    """Say what a block is, with its tool."""
+    call = _call_of(block, calls)
     kind = message["role"] if block["type"] == "text" else block["type"]
     what = "summaries" if is_summary(block) else WHATS.get(kind, "other")
-    files = files_of(call) if call else []
-    return {
-        "what": what,
-        "tool": call["name"] if call else "",
-        "file": (files or [""])[0],
-    }
+    return {"what": what, "tool": call["name"] if call else ""}
+
+
+def file_of(block: Block, calls: dict[str, Block]) -> str:
+    """Name the file of a call or a result, "" if it has none."""
+    call = _call_of(block, calls)
+    return next(iter(files_of(call)), "") if call else ""
+
+
+def _call_of(block: Block, calls: dict[str, Block]) -> Block | None:
+    return block if "input" in block else calls.get(block.get("tool_use_id", ""))

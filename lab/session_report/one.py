@@ -9,6 +9,7 @@ explains that.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 from math import isnan, nan
@@ -26,6 +27,7 @@ from session_report.need import (
     Quote,
     Row,
     calls_of,
+    file_of,
     lost_quotes,
     named_blocks,
     what_of,
@@ -145,7 +147,7 @@ def _response(
     spend(why, _part(share, new[0]))
     spend(BESIDE, *(bill["searches"] for bill in bills))
     beside = list[Row]()
-    unknown = Counter[str]()
+    unknown = dict[str, int]()
     for call in (call for call in calls if call.get("type") != ""):
         name = call.get("model") or model
         where = COMPACTION if call.get("type") == "compaction" else BESIDE
@@ -157,9 +159,9 @@ def _response(
                 spend(place, sums)
             elif sums[0]:
                 beside.append({"model": name, "where": place, "sums": sums})
-        unknown.update(_left_out(call, name))
+        _add_left_out(unknown, call, name)
     for each in own:
-        unknown.update(_left_out(each, model))
+        _add_left_out(unknown, each, model)
     stated = usage.get("stated")
     is_unknown = any(isnan(usd) for _, usd in spent.values())
     is_stated = stated is not None and is_unknown
@@ -202,12 +204,11 @@ def _opening(request: Request) -> str:
     return ""
 
 
-def _left_out(usage: Usage, model: str) -> dict[str, int]:
+def _add_left_out(counts: dict[str, int], usage: Usage, model: str) -> None:
     """Count what the dollars of a usage leave out. Without a price it is all of it."""
-    try:
-        return unpriced(usage, model)
-    except ValueError:
-        return {}
+    with suppress(ValueError):
+        for what, number in unpriced(usage, model).items():
+            counts[what] = counts.get(what, 0) + number
 
 
 def _stated(spent: dict[str, Sums], usd: float) -> dict[str, Sums]:
@@ -244,7 +245,8 @@ def _bill(usages: Iterable[Usage], model: str) -> dict[str, Sums]:
                 kind: (tokens, nan if tokens else 0.0)
                 for kind, (tokens, _) in priced(usage, MODEL).items()
             }
-        total = {kind: _added(total[kind], bill.get(kind, _NOTHING)) for kind in kinds}
+        for kind, (tokens, usd) in bill.items():
+            total[kind] = total[kind][0] + tokens, total[kind][1] + usd
     return total
 
 
@@ -272,14 +274,15 @@ def window(session: Session) -> list[Row]:
     sent = [request.sent for request in session.requests if request.seen < first]
     rows: list[Row] = [{"what": BASE, "tool": "", "tokens": weights.base * len(sent)}]
     for message, times in _sent(sent):
-        parts = [
-            (b, message_tokens({**message, "content": [b]})) for b in blocks(message)
-        ]
-        tokens = times * weights.of(message).tokens
-        scale = tokens / (sum(guess for _, guess in parts) or 1)
+        weight = weights.of(message)
+        parts = blocks(message)
+        guesses = [weight.guess]
+        if len(parts) != 1:
+            guesses = [message_tokens({**message, "content": [b]}) for b in parts]
+        scale = times * weight.tokens / (sum(guesses) or 1)
         rows += [
             {**what_of(b, message, calls), "tokens": scale * guess}
-            for b, guess in parts
+            for b, guess in zip(parts, guesses, strict=True)
         ]
     return rows
 
@@ -346,12 +349,9 @@ def losses(session: Session) -> list[Row]:
     did, and `quote` has the words. The agent may have found them again by other means.
     """
     made = [(c.seen, n) for n, c in enumerate(session.compactions, 1) if c.message]
-    first = min((seen for seen, _ in made), default=0)
-    turns = list(enumerate(session.requests, 1))
-    late = [(turn, request) for turn, request in turns if request.seen >= first]
     found = list[tuple[int, int, Quote]]()
-    for turn, request in late if made else []:
-        lost_here = lost_quotes(session, turn, request.context, late[0][0])
+    for turn, request in enumerate(session.requests if made else (), 1):
+        lost_here = lost_quotes(session, turn, request.context, has_all=False)
         found += ((turn, request.seen, q) for quotes in lost_here for q in quotes)
     places = _places(session, {quote.source for _, _, quote in found})
     lost = dict[int, Row]()
@@ -371,7 +371,7 @@ def _places(session: Session, sources: set[int]) -> dict[int, tuple[int, Row]]:
     ids."""
     calls = calls_of(session) if sources else {}
     return {
-        key: (place, what_of(block, message, calls))
+        key: (place, what_of(block, message, calls) | {"file": file_of(block, calls)})
         for place, message in enumerate(session.history if sources else ())
         for key, block in named_blocks(message)
         if key in sources

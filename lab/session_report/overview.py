@@ -10,7 +10,14 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from concurrent import futures
 from contextlib import contextmanager
 from datetime import datetime, tzinfo
@@ -18,7 +25,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import pandas
 from pandas import DataFrame
 
 from agentlib.api.spending import own_prices
@@ -43,6 +49,8 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Track = Callable[..., Iterable[Any]]
+Columns = dict[str, list[Any]]
+"""A table's values by column."""
 Prices = Iterable[tuple[str, str]]
 """Models with their "IN,OUT" or "IN,OUT,READ,WRITE", in dollars per million tokens."""
 COPIED = "responses that /resume or a fork copied into a second file, counted once"
@@ -206,7 +214,7 @@ def _follow(parent: int) -> None:
 
 def summarise(
     path: Path | Source, session: Session | None = None, prices: Prices = ()
-) -> dict[str, DataFrame]:
+) -> dict[str, Columns]:
     """Add up one session: the tables of `overview`, without its texts. Raises what
     `load` raises.
 
@@ -231,9 +239,7 @@ def _without_collecting() -> Generator[None]:
             gc.enable()
 
 
-def _summarised(
-    source: Source, session: Session, prices: Prices
-) -> dict[str, DataFrame]:
+def _summarised(source: Source, session: Session, prices: Prices) -> dict[str, Columns]:
     parts = [session, *(session.asides if isinstance(session, Recorded) else [])]
     parts = [part for part in parts if part.requests]
     if not parts:
@@ -243,18 +249,23 @@ def _summarised(
             _tables(source, number, part, part is session)
             for number, part in enumerate(parts)
         ]
-    first, *more = tables
-    return {
-        name: pandas.concat([first[name], *(each[name] for each in more)])
-        if more
-        else first[name]
-        for name in first
-    }
+    return _joined(tables)
+
+
+def _joined(every: Iterable[Mapping[str, Columns]]) -> dict[str, Columns]:
+    """Put the rows of tables with the same names one behind the other."""
+    joined = dict[str, Columns]()
+    for tables in every:
+        for name, columns in tables.items():
+            known = joined.setdefault(name, {})
+            for column, values in columns.items():
+                known.setdefault(column, []).extend(values)
+    return joined
 
 
 def _tables(
     source: Source, number: int, session: Session, is_whole: bool
-) -> dict[str, DataFrame]:
+) -> dict[str, Columns]:
     """Make the tables of one conversation in a file."""
     about = session.about if isinstance(session, Recorded) else About()
     every = responses(session)
@@ -292,16 +303,13 @@ def _tables(
         "thread": about.thread,
         "parent": about.parent,
     }
-    return {table: _framed(rows, names) for table, rows in tables.items()}
+    return {table: _columns(rows, names) for table, rows in tables.items()}
 
 
-def _framed(rows: Sequence[Row], names: Row) -> DataFrame:
+def _columns(rows: Sequence[Row], names: Row) -> Columns:
     """Make a table of rows that have the same columns, with `names` in each."""
-    columns = {
-        column: [_clean(row[column]) for row in rows] for column in (rows or [{}])[0]
-    }
-    named = {name: [_clean(value)] * len(rows) for name, value in names.items()}
-    return DataFrame(columns | named)
+    columns = {name: _clean(row[name] for row in rows) for name in (rows or [{}])[0]}
+    return columns | {n: _clean([value]) * len(rows) for n, value in names.items()}
 
 
 def _pooled(
@@ -322,9 +330,13 @@ def program_of(session: Session) -> str:
     return session.about.program if isinstance(session, Recorded) else "ours"
 
 
-def _clean(value: Any) -> Any:
-    """Write half a surrogate pair, which no encoding takes, as a backslash escape."""
-    return plain_text(value) if isinstance(value, str) else value
+def _clean(values: Iterable[Any]) -> list[Any]:
+    """Write halves of surrogate pairs, which no encoding takes, as backslash
+    escapes."""
+    return [
+        plain_text(each) if isinstance(each, str) and not each.isascii() else each
+        for each in values
+    ]
 
 
 def plain_text(text: str) -> str:
@@ -333,8 +345,6 @@ def plain_text(text: str) -> str:
     >>> plain_text("a" + chr(0xD800))
     'a\\\\ud800'
     """
-    if text.isascii():
-        return text
     return text.encode("utf-8", errors="backslashreplace").decode()
 
 
@@ -408,11 +418,7 @@ def overview(
         reasons = reasons or [what_is_there(Path(str(path))) for path in paths]
         text = "\n".join(["no session could be read", *reasons[:9]])
         raise ValueError(plain_text(text))
-    names = next(iter(found.values()))
-    tables = {
-        n: pandas.concat([t[n] for t in found.values()], ignore_index=True)
-        for n in names
-    }
+    tables = {n: DataFrame(each) for n, each in _joined(found.values()).items()}
     shown_names = short_names(tables["spent"]["project"].unique())
     for table in tables.values():
         table["project"] = table["project"].map(shown_names)

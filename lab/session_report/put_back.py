@@ -12,7 +12,14 @@ from typing import Any
 from agentlib.estimation import message_tokens
 from agentlib.settings import Settings
 from agentlib.transcripts import Session
-from session_report.need import Row, calls_of, lost_quotes, named_blocks, what_of
+from session_report.need import (
+    Row,
+    calls_of,
+    file_of,
+    lost_quotes,
+    named_blocks,
+    what_of,
+)
 from session_report.playback import replay
 
 Score = Callable[[Row], Any]
@@ -44,7 +51,9 @@ def forgotten(session: Session, settings: Settings) -> list[Row]:
                     tokens = round(message_tokens({**message, "content": [block]}))
                     row = {"tokens": tokens, "age": frame.turn - came[key], NEEDED: 0}
                     where = f"{session.session_id}, turn {frame.turn}"
-                    lost[key] = {"at": where, **what_of(block, message, calls), **row}
+                    what = what_of(block, message, calls)
+                    what |= {"file": file_of(block, calls)}
+                    lost[key] = {"at": where, **what, **row}
         for quote in (
             q for qs in lost_quotes(session, frame.turn, frame.context) for q in qs
         ):

@@ -212,12 +212,9 @@ def _line(
     more: Block | None = None,
 ) -> Line:
     message = {"role": role, "content": content, **(more or {})}
-    return {
-        "type": role,
-        "uuid": _uuid(event, part),
-        "timestamp": file.timestamp(event.at),
-        "message": message,
-    }
+    line = {"type": role, "uuid": _uuid(event, part), "message": message}
+    # Only of a reply the time is read.
+    return line | {"timestamp": file.timestamp(event.at)} if more else line
 
 
 def _usage(event: Reply) -> Block:
@@ -259,19 +256,20 @@ def _attached_again(summary: str, session: Session) -> str:
 
     Claude Code attaches them again after a compaction and doesn't log it.
     """
-    results = dict[str, str]()
+    results = dict[str, Block]()
     files = dict[str, str]()
     since = session.history[(session.extras.emptied or [0])[-1] :]
     for block in (b for m in reversed(since) for b in reversed(blocks(m))):
         if block["type"] == "tool_result":
-            results[block["tool_use_id"]] = result_text(block)
+            results[block["tool_use_id"]] = block
         elif block["type"] == "tool_use" and block["name"] in READS:
             path = file_of(block)
-            text = results.get(block["id"])
-            if path and text is not None:
-                files.setdefault(path, text)
+            if path and path not in files and block["id"] in results:
+                files[path] = result_text(results[block["id"]])
         if len(files) == CLAUDE_CODE.restore_files:
             break
+    if not files:
+        return summary
     attach = Hooks(restore=(lambda messages: [*files.items()],))
     ask = hooked(lambda messages, focus: summary, attach, CLAUDE_CODE.restore_tokens)
     return ask(session.context, "")

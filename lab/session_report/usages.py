@@ -54,6 +54,8 @@ def calls_of(usage: Usage, model: str = "") -> Calls:
     given: list[Any] = cast(list[Any], listed) if isinstance(listed, list) else []
     steps = [counts(cast(Block, step)) for step in given if isinstance(step, dict)]
     steps = [step for step in steps if any(step.get(name) for name in _COUNTS)]
+    if not steps:
+        return Calls(top, [], [])
     own = [step for step in steps if step.get("type", _MESSAGE) == _MESSAGE]
     typed = [step for step in steps if "type" in step]
     included = _included(top, own, steps)

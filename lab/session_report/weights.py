@@ -46,15 +46,22 @@ def _recorded(session: Session, requests: int) -> tuple[float, dict[int, Weight]
 
     Their number is an argument because the session may still grow.
     """
-    anchored = new_meter("anchored", len(session.system) + len(str(session.tools)))
-    table: dict[int, Weight] = {}
+    new = list[Message]()
+    guessed = dict[int, Weight]()
+
+    def guess(message: Message) -> float:
+        new.append(message)
+        guessed[id(message)] = weight = Weight(message)
+        return weight.guess
+
+    chars = len(session.system) + len(str(session.tools))
+    anchored = new_meter("anchored", chars, guess)
     for request in session.requests[:requests]:
-        context = request.context
-        anchored.observe(context, request.usage)
-        new = [message for message in context if id(message) not in table]
+        anchored.observe(request.context, request.usage)
         for message, tokens in zip(new, anchored.weights(new), strict=True):
-            table[id(message)] = Weight(message, tokens)
-    return anchored.base, table
+            guessed[id(message)].tokens = tokens or guessed[id(message)].guess
+        new.clear()
+    return anchored.base, guessed
 
 
 class Weights:

@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 @click.option(
     "--keep",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Keep its requests, its output and a picture here.",
+    help="Keep its requests and its output here.",
 )
 @click.option(
     "--baseline",

@@ -13,7 +13,6 @@ from offline_api.model import Habits, reply
 from offline_api.model.places import (
     asks_whole,
     folder_above,
-    folder_told,
     listed,
     wants_whole,
 )
@@ -119,7 +118,7 @@ def test_a_tool_gets_whole_paths_if_its_schema_or_its_error_says_so(
     assert len(relative) == (0 if says_so else 4)  # a batch, and the report
 
 
-def test_without_a_shell_the_listing_or_the_program_tells_the_folder(folder: Path):
+def test_without_a_shell_the_listing_tells_the_folder(folder: Path):
     files = sorted(str(path) for path in folder.rglob("*.py"))
     tools = [
         FIND,
@@ -134,11 +133,6 @@ def test_without_a_shell_the_listing_or_the_program_tells_the_folder(folder: Pat
 
     assert work(tools, found)[0] == "I wrote REPORT.md: 3 files."
     assert (folder / "REPORT.md").exists()
-    assert folder_told([f"<env>\n**Working directory:** {folder}\n</env>"]) == str(
-        folder
-    )
-    assert folder_told(["Workspace root folder: /", "cwd: /a/b."]) == "/a/b"
-    assert folder_told(["The working directory is yours."]) is None
 
 
 def test_the_folder_is_known_when_only_its_own_calls_are_left(folder: Path):

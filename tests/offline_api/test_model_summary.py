@@ -8,6 +8,7 @@ from agentlib.auto_compact import summary_message, summary_prompt
 from agentlib.messages import SUMMARY_WANTED
 from offline_api.model import AS_MEASURED, Habits
 from offline_api.model.view import rough_tokens
+from offline_api.tokens import text_tokens
 from tests.builders import assistant, user
 from tests.model_bodies import NOTED, answer, calls, seen, words
 
@@ -29,6 +30,7 @@ def test_it_is_as_long_as_it_may_be_and_no_longer(asked: int, most: int):
     said = words(answer(*shown, max_tokens=most))
     bound = min(asked, most, int(0.2 * seen(*shown).size))
     assert 0.7 * bound < rough_tokens(said) <= bound
+    assert text_tokens(said) <= most  # as the server counts, which cuts it off
     assert said.split("\n")[1] == f"- [task] {READ}"
 
 

@@ -23,17 +23,13 @@ TEXT = {"type": "string"}
 LINE = {"type": "integer"}
 FLAG = {"type": "boolean"}
 FROM_ONE = {"type": "number", "description": "Line to start from (1-indexed)"}
-EDITS = {
-    "type": "array",
-    "items": {"type": "object", "properties": {"oldText": TEXT, "newText": TEXT}},
-}
 DOES = {"type": "string", "enum": ["view", "create", "str_replace", "insert"]}
 
 AGENTS = {
     "four plain tools": [
         tool("read", path=TEXT, offset=FROM_ONE, limit=LINE),
         tool("bash", path_to=TEXT, command=TEXT),
-        tool("edit", path=TEXT, edits=EDITS),
+        tool("edit", path=TEXT, oldText=TEXT, newText=TEXT),
         tool("write", path=TEXT, content=TEXT),
     ],
     "camel case": [
@@ -59,9 +55,9 @@ AGENTS = {
             patch=TEXT,
         ),
     ],
-    "lines from and to": [
+    "a first line and a count": [
         tool("run_command", required=["cmd", "safe"], cmd=TEXT, safe=FLAG),
-        tool("view_file", AbsolutePath=TEXT, StartLine=LINE, EndLine=LINE),
+        tool("view_file", AbsolutePath=TEXT, StartLine=LINE, MaxLines=LINE),
         tool("list_dir", path=TEXT),
         tool("delete_file", path=TEXT),
         tool("create_file", target_file=TEXT, contents=TEXT),
@@ -77,14 +73,9 @@ AGENTS = {
             file_text=TEXT,
             old_str=TEXT,
             new_str=TEXT,
-            view_range={"type": "array", "items": LINE},
+            offset=LINE,
+            limit=LINE,
         ),
-    ],
-    "a patch": [
-        tool("shell", command=TEXT, justification=TEXT),
-        tool("apply_patch", "Apply a patch to files.", input=TEXT),
-        tool("open_file", filename=TEXT, line_start=LINE, max_lines=LINE),
-        tool("save", filename=TEXT, text=TEXT),
     ],
 }
 CALLS: list[tuple[str, Body]] = [
@@ -127,8 +118,11 @@ def test_every_agent_offers_the_four_hands_once(agent: str):
     [
         ("four plain tools", {"offset": 20, "limit": 10}, {"offset": 21, "limit": 10}),
         ("a terminal", {"offset": 20, "limit": 10}, {"offset": 21, "limit": 10}),
-        ("lines from and to", {"limit": 10}, {"StartLine": 1, "EndLine": 10}),
-        ("one editor", {"offset": 20, "limit": 10}, {"view_range": [21, 30]}),
+        (
+            "a first line and a count",
+            {"offset": 20, "limit": 10},
+            {"StartLine": 21, "MaxLines": 10},
+        ),
     ],
 )
 def test_lines_are_counted_as_the_tool_counts_them(agent: str, given: Body, sent: Body):
@@ -163,3 +157,9 @@ def test_an_input_may_have_a_truth_as_its_schema():
     command = {"type": "object", "properties": {"command": TEXT, "more": True}}
     shell = {"name": "run_it", "description": "Run a command.", "input_schema": command}
     assert hands_of([shell])["bash"].name == "run_it"
+
+
+def test_a_tool_that_edits_in_a_form_of_its_own_is_no_hand():
+    edits = tool("edit", "Edit a file.", path=TEXT, edits={"type": "array"})
+    patch = tool("apply_patch", "Apply a patch to files.", input=TEXT)
+    assert hands_of([edits, patch]) == {}

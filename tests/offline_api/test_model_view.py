@@ -65,11 +65,6 @@ def test_a_null_in_a_call_is_as_if_it_were_not_given():
     assert seen(user(READ), *read).calls[0].next_line == 1
 
 
-def test_line_numbers_are_no_part_of_a_file():
-    read = calls("", ("read_file", {"path": "a.py"}, "     1\timport x\n     2\ty = 1"))
-    assert seen(user(READ), *read).calls[0].lines == ["import x", "y = 1"]
-
-
 def test_a_tool_gets_the_inputs_that_its_schema_has():
     schema = {"properties": {"path": {}, "limit": {}}}
     shown = seen(user(READ), tools=[{"name": "read_file", "input_schema": schema}])

@@ -20,7 +20,7 @@ from agentlib.settings import MODEL
 from offline_api.__main__ import listen, main
 from offline_api.faults import Fault, NoAnswer
 from offline_api.model import reply
-from offline_api.record import Record, into, opened, read, recorded
+from offline_api.record import Record, into, opened, recorded
 from offline_api.server import Server
 from offline_api.tokens import lay_out
 from tests.builders import user
@@ -36,6 +36,11 @@ TOOL = {
 WISH = (
     "Write a detailed summary of our conversation so far, and of all files in it. " * 3
 )
+
+
+def read(path: Path) -> list[Record]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [Record(**json.loads(line)) for line in lines]
 
 
 def body(**more: Any) -> dict[str, Any]:
@@ -150,15 +155,6 @@ def test_what_was_written_is_read_again(tmp_path: Path):
     assert read(path) == records
     if os.name != "nt":
         assert path.stat().st_mode & 0o077 == 0
-
-
-def test_a_torn_last_line_is_left_out_and_any_other_is_named(tmp_path: Path):
-    path = tmp_path / "log.jsonl"
-    path.write_text(f'{record(body()).line()}{{"time": 1, "me')
-    assert len(read(path)) == 1
-    path.write_text(f"nonsense\n{record(body()).line()}")
-    with pytest.raises(ValueError, match="line 1"):
-        read(path)
 
 
 SECRET = "my secret plan"

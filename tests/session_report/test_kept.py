@@ -14,7 +14,6 @@ from session_report.kept import (
     EARLIER,
     EDITED,
     MESSAGES,
-    NUMBERS,
     READ,
     RULES,
     compacted,
@@ -65,7 +64,6 @@ def test_each_kind_is_counted_as_the_rules_say(tmp_path: Path) -> None:
         RULES: (1, 2),
         EDITED: (1, 1),
         READ: (0, 1),
-        NUMBERS: (1, 2),
     }
     assert one.items[RULES] == [
         "You must never touch main.py again!",
@@ -87,11 +85,6 @@ def test_the_next_summary_is_asked_for_what_the_one_before_had(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("kind", "said_words", "items"),
     [
-        (
-            NUMBERS,
-            "1,234 of 5678, but #4321, 12-345, 3.1415 and x999",
-            ["1234", "5678"],
-        ),
         (RULES, "* Dont round the sums\n2) You shouldn't sell.", 2),
         (RULES, "You onlyone of them, and nevertheless", []),
         (MESSAGES, "See [Image #1] <ide_opened_file>x</ide_opened_file>", ["See"]),
@@ -169,7 +162,7 @@ def test_the_report_says_it_in_the_answer_and_without_texts(tmp_path: Path) -> N
     lines = answer(shareable(of_overview(overview([path], jobs=1))))
     (line,) = [line for line in lines if line.startswith("Compactions kept")]
     assert "1 of 2 of your messages" in line
-    assert "1 of 2 numbers" in line
+    assert "1 of 1 edited file " in line
     assert "1 of your 2 rules is gone" in line
     told = json.loads(run(path, "--json").stdout)
     missing = {row["what"]: row["missing"] for row in told["kept each"]}

@@ -103,20 +103,30 @@ def test_every_piece_that_a_text_has_is_among_the_matches(
 ) -> None:
     size, step = 4, 2
     before = [data.draw(st.integers(0, len(sources))) for _ in texts]
-    pieces, windows = matches(sources, texts, before, size, step)
-    for number, (source, offsets) in enumerate(zip(sources, pieces, strict=True)):
+    all_old = [(number, number) for number in before]
+    pieces, windows = matches(sources, texts, all_old, size, step)
+    for number, source in enumerate(sources):
         every = range(0, len(source) - size + 1, step)
         later = [text for text, n in zip(texts, before, strict=True) if number < n]
         has = {n for n in every if any(source[n : n + size] in text for text in later)}
-        assert has <= {*offsets} <= {*every}
-    for text_, number, offsets in zip(texts, before, windows, strict=True):
+        assert has <= {*pieces.get(number, [])} <= {*every}
+    for place, (text_, number) in enumerate(zip(texts, before, strict=True)):
         cut = {
             s[n : n + size]
             for s in sources[:number]
             for n in range(0, len(s) - size + 1, step)
         }
         every = range(len(text_) - size + 1)
-        assert {n for n in every if text_[n : n + size] in cut} <= {*offsets}
+        has = {n for n in every if text_[n : n + size] in cut}
+        assert has <= {*windows.get(place, [])}
+
+
+def test_a_text_that_quotes_nothing_old_has_no_match() -> None:
+    old, new = "abcdefghijklmnop", "0123456789qrstuv"
+    texts = [f"- {new}", f"- {old}{new}"]
+    pieces, windows = matches([old, new], texts, [(2, 1), (2, 1)], 8, 4)
+    assert windows == {1: [2, 6, 10, 18, 22, 26]}
+    assert pieces == {0: [0, 4, 8], 1: [0, 4, 8]}
 
 
 PARTS = st.text("ab\u5b57 ", max_size=30) | st.sampled_from(

@@ -55,4 +55,3 @@ def test_the_workflow_judges_an_agent_and_keeps_every_request(
     lines = (kept / "requests.jsonl").read_text().splitlines()
     assert len(lines) == row["requests"]
     assert json.loads(lines[0])["request"]["messages"]
-    assert (kept / "prompts.png").exists()

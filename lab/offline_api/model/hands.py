@@ -17,7 +17,7 @@ from typing import Any
 from agentlib import messages as msg
 from agentlib.messages import Block, Message
 from offline_api.model.conversation import literal
-from offline_api.model.places import asks_whole, folder_above, folder_told, listed
+from offline_api.model.places import asks_whole, folder_above, listed
 from offline_api.model.results import Shown, shown
 from offline_api.model.tools import Hand, hands_of
 
@@ -131,7 +131,7 @@ def _hands(body: Body) -> dict[str, Hand]:
     folder = _folder(body, hands)
     return {
         work: replace(hand, is_whole=hand.name in whole, folder=folder)
-        if "path" in hand.inputs or hand.form == "patch"
+        if "path" in hand.inputs
         else hand
         for work, hand in hands.items()
     }
@@ -150,8 +150,8 @@ def _told(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
 
 
 def _folder(body: Body, hands: Mapping[str, Hand]) -> str | None:
-    """Return the folder that it works in, as a command or a listing shows it. Without a
-    shell the program's words have to do."""
+    """Return the folder that it works in, as a command, a listing or its own calls show
+    it."""
     messages: list[Message] = body["messages"]
     uses = {use.get("id"): use for m in messages for use in msg.of_type(m, "tool_use")}
     for message in reversed(messages):
@@ -166,15 +166,13 @@ def _folder(body: Body, hands: Mapping[str, Hand]) -> str | None:
                 if folder is not None:
                     return folder
     said = [{"content": body.get("system") or ""}, *messages]
-    texts = [block["text"] for each in said for block in msg.of_type(each, "text")]
+    words = "\n".join(b["text"] for each in said for b in msg.of_type(each, "text"))
     names = {hand.name: hand.inputs.get("path", "") for hand in hands.values()}
     paths = (
         str(use["input"].get(names.get(use["name"], "")) or "") for use in uses.values()
     )
-    words = "\n".join(texts)
     folders = (folder_above(path, words) for path in paths if path.startswith("/"))
-    known = next((folder for folder in folders if folder is not None), None)
-    return known if known is not None or "bash" in hands else folder_told(texts)
+    return next((folder for folder in folders if folder is not None), None)
 
 
 # -- tools and calls -------------------------------------------------------------------
@@ -202,12 +200,8 @@ def _own_tool(tool: Body, hand: Hand) -> Block:
     known = {
         names.get(name, name): schema
         for name, schema in properties.items()
-        if name not in hand.fixed and name != hand.last_line
+        if name not in hand.fixed
     }
-    if hand.last_line or hand.form == "range":
-        known |= {"offset": {}, "limit": {}}
-    if hand.form in ("edits", "patch"):
-        known |= {"path": {}, "old_text": {}, "new_text": {}}
     own: Block = {**tool, "name": hand.work}
     if "input_schema" in tool:
         own["input_schema"] = {**tool["input_schema"], "properties": known}

@@ -6,7 +6,7 @@ folder is, and puts it before each path that such a tool gets.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from offline_api.model.conversation import value_of
@@ -25,12 +25,6 @@ _SAYS = re.compile(
     r"\babsolute\b(?!\W+(?:or|and)\W+relative)|\bmust start with ./", re.I
 )
 _EITHER = re.compile(r"relative (?:or|and) absolute|absolute,? or relative|relative to")
-_FOLDER = re.compile(
-    r"(?:working|current|workspace|project)[ _-]?(?:dir(?:ectory)?|folder|root)?\b"
-    r"[\W_]{1,12}?(/[\w.+@-][^\s\"'<>`,;)]*)|\b(?:cwd|pwd)\W{1,6}(/[\w.+@-][^\s\"'<>`,;)]*)",
-    re.IGNORECASE,
-)
-"""Words with which a program tells where its agent works."""
 _OURS = re.compile(r"^\d+ \d+ /", re.MULTILINE)
 """A line of our own listing."""
 _ENTRY = re.compile(
@@ -62,17 +56,6 @@ def asks_whole(text: str) -> bool:
     True
     """
     return len(text) < _SHORT and bool(_ASKS.search(text))
-
-
-def folder_told(texts: Iterable[str]) -> str | None:
-    """Return the folder that a program names as the one that its agent works in.
-
-    >>> folder_told(["Platform: linux", "Working directory: /home/ada/work"])
-    '/home/ada/work'
-    """
-    matches = (match for text in texts if (match := _FOLDER.search(text)))
-    found = next(matches, None)
-    return (found[1] or found[2]).rstrip("/.") if found else None
 
 
 def folder_above(path: str, text: str) -> str | None:

@@ -16,8 +16,8 @@ _FORMS = {
     name: re.compile("|".join(forms), re.IGNORECASE)
     for name, forms in TABLE["results"].items()
 }
-_OURS = re.compile(r"\.\.\. \(\d+ more|\A@@ lines |\[Previous: used ")
-"""Results of the course's own agent, and of one that shows parts as it does."""
+_OURS = re.compile(r"\.\.\. \(\d+ more|\[Previous: used ")
+"""Results of the course's own agent."""
 _TEXTS = ("output", "content", "stdout", "result", "text", "data")
 _BESIDE = re.compile(
     r"(?i)(?:exit|return|total|line|size|file|trunc|error|stderr|status|success|hint|is_|meta|"
@@ -141,14 +141,12 @@ def _following(told: str, end: int, first: int) -> int | None:
 
 def _unwrapped(text: str) -> tuple[str, str, bool]:
     """Return the text in a result, what is said around it, and whether it failed."""
-    if text.startswith(("{", "['/", "[{")):
+    if text.startswith(("{", "[{")):
         match value_of(text):
             case {**values} if told := _in_object(values):
                 return told
             case [{"success": bool(), **values}] if told := _in_object(values):
                 return told
-            case [*paths] if text.startswith("['/"):
-                return "\n".join(map(str, paths)), "", False
             case _:
                 return text, "", False
     if text.startswith("<") and (tagged := _TAGGED.search(text)):

@@ -25,6 +25,8 @@ from offline_api.model.view import NOTHING_SHOWN, View, rough_tokens
 _DONE = 0.6
 """Share of the room that the list of finished files may take before it becomes one
 line."""
+_SURE = 0.8
+"""Share of max_tokens within which no text is cut off, by its own rough count."""
 _FORMS = {
     name: re.compile("|".join(forms), re.IGNORECASE | re.MULTILINE)
     for name, forms in TABLE["summary_text"].items()
@@ -71,7 +73,7 @@ def summarise(view: View, prompt: str) -> str:
     if not view.request and not view.known:
         return f"{headings[0]}\n{NOTHING_SHOWN}"
     view = in_sight(view if prompt.startswith(SUMMARY_WANTED) else take_notes(view))
-    bounds = [int(view.habits.summary * view.size), view.max_tokens]
+    bounds = [int(view.habits.summary * view.size), int(_SURE * view.max_tokens)]
     if most := _FORMS["asked"].search(prompt):
         bounds.append(int(number(most[1]) * (1.3 if most[2] == "word" else 1)))
     elif most := _FORMS["asked_in_chinese"].search(prompt):

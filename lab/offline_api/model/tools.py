@@ -46,7 +46,6 @@ _FROM_ONE = re.compile(
 )
 _FREE_TEXT = re.compile("descri|expla|reason|purpose|summary|title|instruct|thought")
 _FOLDER = re.compile("dir|cwd|folder|workspace|root")
-_HUNK = re.compile(r"\*\*\* (?:Update|Add) File: (.+)\n(?:@@.*\n)?((?:[-+ ].*\n?)*)")
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,8 @@ class Hand:
     """What it must be told besides."""
     first: int = 0
     """The number that its offset gives to the first line."""
-    last_line: str = ""
-    """Its input for the last line, if it takes that instead of a number of lines."""
     form: str = ""
-    """How it takes the rest: "argv", "commands", "range", "edits", "patch", or "" for
-    plainly."""
+    """How it takes a command: "argv", "commands", or "" for plainly."""
     is_whole: bool = False
     """Whether it takes whole paths alone."""
     folder: str | None = None
@@ -79,27 +75,12 @@ class Hand:
         if path and self.is_whole and self.folder is not None and path[0] != "/":
             given = {**given, "path": f"{self.folder}/{path}"}
         inputs = {self.inputs[k]: v for k, v in given.items() if k in self.inputs}
-        start = given.get("offset") or 0
-        limit = given.get("limit")
         if "offset" in given and "offset" in self.inputs:
-            inputs[self.inputs["offset"]] = start + self.first
-        if self.last_line and limit:
-            inputs[self.inputs["offset"]] = start + self.first
-            inputs[self.last_line] = start + limit - 1 + self.first
-        if self.form == "range" and (limit or start):
-            end = start + limit if limit else -1
-            inputs[self.inputs["range"]] = [start + 1, end]
+            inputs[self.inputs["offset"]] = (given["offset"] or 0) + self.first
         if self.form == "argv":
             inputs[self.inputs["command"]] = ["bash", "-lc", given["command"]]
         if self.form == "commands":
             inputs[self.inputs["command"]] = [given["command"]]
-        if self.form == "edits":
-            names = (self.inputs["old_text"], self.inputs["new_text"])
-            edit = dict(zip(names, (given["old_text"], given["new_text"]), strict=True))
-            path = self.inputs["path"]
-            inputs = {path: given["path"], self.inputs["edits"]: [edit]}
-        if self.form == "patch":
-            inputs = {self.inputs["patch"]: _patch(given)}
         return {**self.fixed, **inputs}
 
     def ours(self, given: Body) -> Block:
@@ -111,24 +92,11 @@ class Hand:
                 own[names.get(name, name)] = value
         if self.first and "offset" in own:
             own["offset"] = max(0, _number(own["offset"]) - self.first)
-        if last := own.pop(self.last_line, None):
-            own["limit"] = _number(last) + 1 - self.first - _number(own.get("offset"))
         match self.form, own:
-            case "range", {"range": [start, end]}:
-                del own["range"]
-                own["offset"] = max(0, _number(start) - 1)
-                if _number(end) > 0:
-                    own["limit"] = _number(end) - own["offset"]
             case "argv", {"command": [*words]}:
                 own["command"] = words[-1] if len(words) == 3 else join(map(str, words))
             case "commands", {"command": [*lines]}:
                 own["command"] = "\n".join(map(str, lines))
-            case "edits", {"edits": [{**edit}]}:
-                del own["edits"]
-                for name, value in edit.items():
-                    own[names.get(str(name), str(name))] = value
-            case "patch", {"patch": str(patch)}:
-                own = _edit_in(patch)
             case _:
                 pass
         is_known = self.folder is not None
@@ -140,26 +108,6 @@ class Hand:
 def _number(value: object) -> int:
     """Return a number that a call holds, 0 for anything else."""
     return int(value) if isinstance(value, int | float) else 0
-
-
-def _patch(given: Body) -> str:
-    """Write an edit as a patch, in the form that coding agents take."""
-    old = [f"-{line}" for line in str(given["old_text"]).split("\n")]
-    new = [f"+{line}" for line in str(given["new_text"]).split("\n")]
-    lines = ["*** Begin Patch", f"*** Update File: {given['path']}", "@@", *old, *new]
-    return "\n".join([*lines, "*** End Patch"])
-
-
-def _edit_in(patch: str) -> Block:
-    """Return the first edit of a patch."""
-    hunk = _HUNK.search(patch)
-    if not hunk:
-        return {"patch": patch}
-    lines = hunk[2].rstrip("\n").split("\n")
-    old, new = (
-        "\n".join(line[1:] for line in lines if line[:1] != sign) for sign in "+-"
-    )
-    return {"path": hunk[1], "old_text": old, "new_text": new}
 
 
 # -- which tool does which work --------------------------------------------------------
@@ -241,12 +189,10 @@ def _works(
         return verbs if "path" in kinds else []
     if "command" in kinds:
         return ["bash"] if "path" not in kinds else []
-    if "path" in kinds and (
-        {"old_text", "new_text"} <= kinds.keys() or "edits" in kinds
-    ):
+    if {"path", "old_text", "new_text"} <= kinds.keys():
         return ["edit_file"]
-    if "patch" in kinds and "path" not in kinds:
-        return ["edit_file"] if "patch" in words.lower() else []
+    if kinds.keys() & {"edits", "patch"}:  # it edits in a form of its own
+        return []
     if "pattern" in kinds:
         return ["glob" if _WORDS["glob"].search(words) else "grep"]
     if {"path", "content"} <= kinds.keys():
@@ -261,27 +207,9 @@ def _hand(work: str, tool: Body, kinds: Mapping[str, str]) -> Hand | None:
     properties: Mapping[str, Any] = schema["properties"]
     inputs = {own: kinds[own] for own in _TAKES[work] if own in kinds}
     form = ""
-    match work:
-        case "bash" if properties[kinds["command"]].get("type") == "array":
-            form = "commands" if kinds["command"].lower().endswith("s") else "argv"
-        case "read_file" if "range" in kinds:
-            inputs["range"], form = kinds["range"], "range"
-        case "edit_file" if "edits" in kinds and "old_text" not in kinds:
-            items: Body = properties[kinds["edits"]].get("items") or {}
-            within = _kinds(items.get("properties") or {})
-            if not {"old_text", "new_text"} <= within.keys():
-                return None
-            inputs |= {own: within[own] for own in ("old_text", "new_text")}
-            inputs["edits"], form = kinds["edits"], "edits"
-        case "edit_file" if "old_text" not in kinds:
-            inputs = {"patch": kinds["patch"]}
-            form = "patch"
-        case _:
-            pass
-    last_line = (
-        kinds.get("last", "") if work == "read_file" and "offset" in kinds else ""
-    )
-    fixed = _fixed(work, schema, {*inputs.values(), last_line})
+    if work == "bash" and properties[kinds["command"]].get("type") == "array":
+        form = "commands" if kinds["command"].lower().endswith("s") else "argv"
+    fixed = _fixed(work, schema, {*inputs.values()})
     if fixed is None:
         return None
     first = (
@@ -290,7 +218,7 @@ def _hand(work: str, tool: Body, kinds: Mapping[str, str]) -> Hand | None:
         else 0
     )
     is_whole = "path" in inputs and wants_whole(tool, inputs["path"])
-    return Hand(name, work, inputs, fixed, first, last_line, form, is_whole)
+    return Hand(name, work, inputs, fixed, first, form, is_whole)
 
 
 def _first(offset: Body, name: str) -> int:
@@ -340,5 +268,5 @@ def _fit(hand: Hand, tool: Body) -> int:
     told = str(tool.get("description", "")).split("\n")[0]
     same = 8 * (name == hand.work)
     named = 4 * bool(_WORDS[hand.work].search(name)) - 4 * bool(_OTHERWISE.search(name))
-    pages = 2 * ("offset" in hand.inputs or hand.form == "range")
+    pages = 2 * ("offset" in hand.inputs)
     return same + named + pages + bool(_WORDS[hand.work].search(told))

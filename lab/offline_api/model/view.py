@@ -29,8 +29,6 @@ NOTHING_SHOWN = "Nothing of the conversation was shown to me."
 """Stands in a summary of nothing."""
 _FRAMED = re.compile(r"^[ \t>]*(?:\w[\w ]{0,20}: ?)?(?=- \[)", re.MULTILINE)
 """What a program puts before a line of the model's, such as "  Thought: "."""
-_EARLIER = re.compile(r"<([\w-]*summary[\w-]*)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
-"""An earlier summary in a program's request for the next one."""
 _MARK = re.compile(
     r"\s*(?:[\[<][^\n]*[\]>]|\[\w+\] [^\n]*\b\d+ (?:chars|lines)\b[^\n]*)\s*"
 )
@@ -41,9 +39,7 @@ _OFFER = re.compile(re.escape(msg.PLACEHOLDER) + r"\w+; recall (\S+) returns it\
 _MORE = re.compile(
     r"\n?\.\.\. \((\d+) more(?: lines)?(?:; continue with offset=(\d+))?\)\s*\Z"
 )
-_PART = re.compile(r"\A@@ lines [\d-]+(?: of \d+)?(?: \| next offset (\d+))?.* @@\n")
 _PUT_BACK = re.compile(r"(.+?)\]\n(.*?)(?:\n\[End of summary\])?", re.DOTALL)
-_NUMBERED = re.compile(r"^ *\d+(?:\t|→)", re.MULTILINE)
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]")
 
 
@@ -79,25 +75,15 @@ class Call:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines of a file that the result shows, without line numbers and hints."""
-        lines = _MORE.sub("", _PART.sub("", self.text)).split("\n")
-        numbered = len(lines) > 1 and all(map(_NUMBERED.match, lines))
-        return [_NUMBERED.sub("", line) for line in lines] if numbered else lines
+        """The lines of a file that the result shows, without a hint."""
+        return _MORE.sub("", self.text).split("\n")
 
     @property
     def next_line(self) -> int:
-        """The line at which a file that was read in part goes on, 0 at its end.
-
-        Claude Code numbers the lines and doesn't say whether there are more.
-        """
-        if part := _PART.match(self.text):
-            return int(part[1] or 0)
+        """The line at which a file that was read in part goes on, 0 at its end."""
         more = _MORE.search(self.text)
-        lines = self.lines
-        limit = self.input.get("limit")
-        is_cut = limit and _NUMBERED.match(self.text) and len(lines) >= limit
-        upto = self.start + int(limit or len(lines))
-        return int(more[2] or upto) if more else upto if is_cut else 0
+        upto = self.start + int(self.input.get("limit") or len(self.lines))
+        return int(more[2] or upto) if more else 0
 
 
 @dataclass(frozen=True)
@@ -420,8 +406,6 @@ def _parted(prompt: str) -> tuple[str, str]:
     """Return a program's prompt without the earlier summary in it, and that summary."""
     if not notes_in(prompt):
         return prompt, ""
-    if (tagged := _EARLIER.search(prompt)) and notes_in(tagged[2]):
-        return prompt[: tagged.start()] + prompt[tagged.end() :], tagged[2].strip()
     lines = prompt.split("\n")
     noted = [i for i, line in enumerate(lines) if notes_in(line)]
     start = noted[0]
@@ -464,12 +448,8 @@ def asked_title(body: Mapping[str, Any]) -> str:
     asks = [text for text in said if prompts.wants_title(text[:600])]
     if not prompts.wants_title(system) and (is_summary or not asks):
         return ""
-    if prompts.understand(last).kind not in ("unknown", "rules"):
-        return prompts.title_of(last, f"{system}\n{' '.join(asks)}")
-    told = [text for text in said if text not in asks] or said[:1]
-    asked = [words for text in said for words in _asked_in(text)]
-    words = (asked or ["\n".join(told).strip()])[0]
-    return prompts.title_of(words, f"{system}\n{' '.join(asks)}")
+    words = next(_asked_in(last), last)
+    return prompts.title_of(words, f"{system}\n{' '.join(said)}")
 
 
 def _wants_summary(body: Mapping[str, Any], text: str) -> bool:

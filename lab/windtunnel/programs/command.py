@@ -25,7 +25,7 @@ from windtunnel.programs.verdict import Reading
 
 NOT_JUDGED = 3
 """The exit code if something of ours stood in the way, and nothing else is broken."""
-_NOTHING = Result(False, 0, 0, 0, 0, 0, False, ())
+_NOTHING = Result(False, 0, 0, 0, 0, False, ())
 MODEL_NOTE = (
     "One scripted model answered. What a program decides holds for any model; what is "
     "kept in the end depends on this one."
@@ -99,7 +99,10 @@ def read_verdict(path: Path) -> dict[int, tuple[bool, set[str]]]:
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
         return {
-            row["seed"]: (row["passes"], {each["kind"] for each in row["findings"]})
+            row["seed"]: (
+                row["verdict"] == "passes",
+                {each["kind"] for each in row["findings"]},
+            )
             for row in rows
         }
     except (LookupError, TypeError, ValueError):
@@ -118,7 +121,7 @@ def became_worse(
     passed, known = before[row["seed"]]
     for kind in sorted({each["kind"] for each in row["findings"]} - known):
         yield f"WORSE: seed {row['seed']} has a finding that is new: {kind.upper()}."
-    if passed and not row["passes"]:
+    if passed and row["verdict"] != "passes":
         yield f"WORSE: seed {row['seed']} passed before."
 
 
@@ -134,8 +137,8 @@ def judged(
     """Run a program on the task of each seed and yield a row for each.
 
     `model`: the one whose prices count. `keep`: a folder for the verdict so far, and,
-    below the seed's number, for the requests with their bodies, the output and a picture.
-    What goes wrong in one run ends that one, and its row says so.
+    below the seed's number, for the requests with their bodies and the output. What
+    goes wrong in one run ends that one, and its row says so.
     """
     check(program, window)
     rows: list[dict[str, Any]] = []
@@ -174,10 +177,8 @@ def _progress(at: str) -> Generator[Callable[[int], object]]:
 
 def failed(program: Program, seed: int, window: int, why: str) -> dict[str, Any]:
     """Return the row of a run that our own judge couldn't finish."""
-    steps = (
-        Step("", None, 0.0, "", f"our judge failed: {why[:300]}", 0, 1, 0, _NOTHING),
-    )
-    empty = Run(program, task(seed, window), window, steps, (), (), "")
+    steps = (Step("", None, 0.0, "", f"our judge failed: {why[:300]}", 1, 0, _NOTHING),)
+    empty = Run(program, task(seed, window), window, steps, (), "")
     return Reading(empty).row(MODEL)
 
 
@@ -188,11 +189,6 @@ def _keep(ran: Run, row: dict[str, Any], folder: Path) -> None:
     output = "\n".join(step.output for step in ran.steps)
     (folder / "output.txt").write_text(output, encoding="utf-8", errors="replace")
     (folder / "verdict.json").write_text(json.dumps(row, indent=1), encoding="utf-8")
-    if row["prompts"]:
-        # matplotlib takes a third of the command's start.
-        from windtunnel.programs.picture import prompts
-
-        (folder / "prompts.png").write_bytes(prompts(row).png())
 
 
 def text(row: dict[str, Any]) -> str:
@@ -208,8 +204,7 @@ def text(row: dict[str, Any]) -> str:
     for each in row["findings"]:
         lines.append(f"  {each['kind'].upper()}: {each['text']}")
     if row["unconfined"]:
-        hosts = f"; it asked for {', '.join(row['hosts'])}" if row["hosts"] else ""
-        lines.append(f"  Not confined: {row['unconfined']}{hosts}.")
+        lines.append(f"  Not confined: {row['unconfined']}.")
     # A program may have sent half an emoji, which no terminal can print.
     return "\n".join(lines).encode("utf-8", "replace").decode("utf-8")
 

@@ -11,8 +11,8 @@ FIELD = Path(__file__).with_name("field.json")
 """A row for each program and seed."""
 _NAMES = (
     *("program", "version", "seed", "window", "requests", "prompts", "kinds"),
-    *("numbers", "read", "dollars", "seconds", "compactions", "calls_again"),
-    *("unconfined", "kept", "passes"),
+    *("numbers", "read", "dollars", "seconds", "compactions"),
+    *("unconfined", "kept", "verdict"),
 )
 
 

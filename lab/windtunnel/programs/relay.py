@@ -5,20 +5,17 @@ there as a script, with nothing but Python's library. It listens on the server's
 hands each connection to a socket in the file system, and runs the program. Outside,
 `carry` hands the connections on to the server.
 
-    python relay.py PORT SOCKET FD COMMAND...
+    python relay.py PORT SOCKET COMMAND...
 
-It writes to the file descriptor FD how many processes the program left behind.
+What the program leaves behind ends with bubblewrap.
 """
 
-import os
-import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 NOT_FOUND = 127
 """Exit code if there is no such program, as in a shell."""
@@ -63,38 +60,20 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
         target.shutdown(socket.SHUT_WR)
 
 
-def _left() -> list[int]:
-    """List the processes here beside this one and the first."""
-    alive: list[int] = []
-    for place in Path("/proc").glob("[0-9]*"):
-        number = int(place.name)
-        with suppress(OSError):
-            state = (place / "stat").read_text().rpartition(")")[2].split()[0]
-            if number not in (1, os.getpid()) and state != "Z":
-                alive.append(number)
-    return alive
-
-
 def main() -> int:
     """Run the program behind the relay and return its exit code."""
     port = int(sys.argv[1])
     path = sys.argv[2]
-    told = int(sys.argv[3])
     listener = socket.create_server(("127.0.0.1", port))
     carrier = threading.Thread(
         target=carry, args=(listener, lambda: reach_socket(path)), daemon=True
     )
     carrier.start()
     try:
-        code = subprocess.run(sys.argv[4:], stdin=subprocess.DEVNULL).returncode
+        code = subprocess.run(sys.argv[3:], stdin=subprocess.DEVNULL).returncode
     except OSError as error:
         print(error, file=sys.stderr)  # noqa: T201
         return NOT_FOUND
-    left = _left()
-    os.write(told, str(len(left)).encode())
-    for number in left:
-        with suppress(OSError):
-            os.kill(number, signal.SIGKILL)
     return 128 - code if code < 0 else code
 
 

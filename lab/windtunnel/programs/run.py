@@ -2,9 +2,9 @@
 own.
 
 No shell is in between. With bubblewrap the program reaches nothing but the server and
-writes nowhere but in its folder, its HOME and a `/tmp` of its own. Without it there is
-a proxy that refuses, and `Run.unconfined` says what the program could still do. Its
-output is kept, it is stopped at the time limit, and its processes are ended with it.
+writes nowhere but in its folder, its HOME and a `/tmp` of its own. Without it,
+`Run.unconfined` says what the program could do. Its output is kept, it is stopped at
+the time limit, and its processes are ended with it.
 """
 
 import os
@@ -14,24 +14,23 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile, mkdtemp
 from typing import IO, Any, cast
 
 from agentlib.api.spending import price_list
 from agentlib.settings import MODEL
 from agentlib.tools.shell import confines
 from offline_api.__main__ import listen
-from offline_api.errors import Refusal
 from offline_api.model import Habits, reply
 from offline_api.record import Record, recorded
-from offline_api.server import Answer, Headers, Reply, Server, refused
+from offline_api.server import Answer, Server
 from windtunnel.programs import relay
 from windtunnel.programs.program import Program, filled, furnish
 from windtunnel.programs.task import Result, Task, make, result
@@ -41,12 +40,19 @@ TIME_LIMIT = 600.0
 MOST_REQUESTS = 3_000
 """A program that asks more often than that is stopped."""
 MOST_OUTPUT = 20_000_000
-"""So is one that prints more characters than that."""
+"""So is one that prints more bytes than that."""
 KEPT = 20_000
-"""Characters of its output that are kept, at its beginning and at its end."""
+"""Bytes of its output that are kept, at its beginning and at its end."""
 Env = Mapping[str, str]
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix")
 """What every program may see behind the wall. Of the rest only what it needs."""
+_NO_NETWORK = {
+    **dict.fromkeys(
+        ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9"
+    ),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
+}
+"""Without bubblewrap: a proxy at a port where nobody listens, for who asks for one."""
 _LOOK = 0.05
 _SHORT = 200
 """Characters of a text that isn't worth sharing between bodies."""
@@ -64,8 +70,6 @@ class Step:
     """What it printed, its errors too. The middle of a long output is missing."""
     stopped: str
     """Why it was stopped, "" if it ended by itself."""
-    left: int
-    """Processes that were still there when it had ended. They were ended too."""
     first: int
     """Number of its first request, which the record counts from 1."""
     last: int
@@ -82,33 +86,8 @@ class Run:
     steps: tuple[Step, ...]
     records: tuple[Record, ...]
     """Every request with its bodies, in their order."""
-    refused_hosts: tuple[str, ...]
-    """Hosts that it asked the proxy for, without bubblewrap."""
     unconfined: str
     """What it could do beside its work, "" under bubblewrap."""
-
-
-@dataclass
-class _Output:
-    """What a command prints: the beginning and the end of it."""
-
-    head: str = ""
-    tail: str = ""
-    size: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self, text: str) -> None:
-        with self.lock:
-            self.size += len(text)
-            room = KEPT - len(self.head)
-            self.head += text[:room]
-            self.tail = (self.tail + text[room:])[-KEPT:]
-
-    def text(self) -> str:
-        with self.lock:
-            missing = self.size - len(self.head) - len(self.tail)
-            gap = f"\n[... {missing:,} characters ...]\n" if missing else ""
-            return f"{self.head}{gap}{self.tail}"
 
 
 def run(
@@ -128,7 +107,6 @@ def run(
     check(program, window)
     confined = confines() if confined is None else confined
     records: list[Record] = []
-    hosts: list[str] = []
     shared: dict[str, str] = {}
 
     def note(record: Record) -> None:
@@ -167,7 +145,7 @@ def run(
             wall: Any = stack.enter_context(_wall(port, place))
         else:
             wall = _no_wall
-            environment |= stack.enter_context(_proxy(hosts))
+            environment |= _NO_NETWORK
         steps: list[Step] = []
         for number, prompt in enumerate(task.prompts):
             if number and not program.again:
@@ -194,7 +172,6 @@ def run(
         window=window,
         steps=tuple(steps),
         records=tuple(records),
-        refused_hosts=tuple(dict.fromkeys(hosts)),
         unconfined=""
         if confined
         else "without bubblewrap it could reach the network and write outside its folder",
@@ -236,7 +213,7 @@ def _shared(value: Any, known: dict[str, str]) -> Any:
 @contextmanager
 def _folder() -> Generator[str]:
     """Make a folder for a run, and remove it afterwards, whatever stands in it."""
-    place = tempfile.mkdtemp(prefix="windtunnel-")
+    place = mkdtemp(prefix="windtunnel-")
     try:
         yield str(Path(place).resolve())
     finally:
@@ -274,7 +251,7 @@ def _wall(port: int, place: Path) -> Generator[Any]:
 
     threading.Thread(target=relay.carry, args=(listener, reach), daemon=True).start()
 
-    def wall(words: Sequence[str], folder: Path, told: int, env: Env) -> list[str]:
+    def wall(words: Sequence[str], folder: Path, env: Env) -> list[str]:
         call = [shutil.which("bwrap") or "bwrap", "--unshare-all", "--die-with-parent"]
         call += ["--cap-drop", "ALL", "--dev", "/dev", "--proc", "/proc"]
         call += ["--tmpfs", "/tmp"]
@@ -282,7 +259,7 @@ def _wall(port: int, place: Path) -> Generator[Any]:
             call += ["--ro-bind", needed, needed]
         call += ["--bind", str(place), str(place), "--chdir", str(folder)]
         script = [sys.executable, "-I", relay.__file__]
-        return [*call, *script, str(port), str(path), str(told), *words]
+        return [*call, *script, str(port), str(path), *words]
 
     try:
         yield wall
@@ -343,23 +320,8 @@ def _around(program: Path) -> Iterator[Path]:
                 yield from (Path(line) for line in lines if line.startswith("/"))
 
 
-def _no_wall(words: Sequence[str], folder: Path, told: int, env: Env) -> list[str]:
+def _no_wall(words: Sequence[str], folder: Path, env: Env) -> list[str]:
     return list(words)
-
-
-@contextmanager
-def _proxy(hosts: list[str]) -> Generator[dict[str, str]]:
-    """Refuse every host but this machine, and note which were asked for."""
-
-    def refuse(method: str, path: str, headers: Headers, raw: bytes) -> Reply:
-        hosts.append(path if method == "CONNECT" else headers.get("host", path))
-        return refused(Refusal(403, "permission_error", "There is no network here"))
-
-    with _served(refuse) as port:
-        address = f"http://127.0.0.1:{port}"
-        names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
-        direct = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
-        yield dict.fromkeys(names, address) | direct
 
 
 # -- a command -------------------------------------------------------------------------
@@ -375,45 +337,35 @@ def _command(
     time_limit: float,
 ) -> dict[str, Any]:
     """Run a command to its end or to its limits, and end everything that it started."""
-    reading, writing = os.pipe()
-    output = _Output()
     search = environment["PATH"]
     words = [shutil.which(words[0], path=search) or words[0], *words[1:]]
     began = time.monotonic()
     stopped = ""
-    process = subprocess.Popen(
-        wall(words, folder, writing, environment),
-        cwd=folder,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-        pass_fds=(writing,) if wall is not _no_wall else (),
-    )
-    reader = threading.Thread(target=_drain, args=(process.stdout, output), daemon=True)
-    try:
-        reader.start()
-        while process.poll() is None and not stopped:
-            seconds = time.monotonic() - began
-            stopped = _limit(seconds, time_limit, len(records), output.size)
-            time.sleep(_LOOK)
-    finally:
-        left = _end(process, home)
-        os.close(writing)
-        told = os.read(reading, 20)
-        os.close(reading)
-    seconds = time.monotonic() - began
-    reader.join(timeout=2.0)
+    with TemporaryFile() as output:
+        process = subprocess.Popen(
+            wall(words, folder, environment),
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            while process.poll() is None and not stopped:
+                seconds = time.monotonic() - began
+                printed = os.fstat(output.fileno()).st_size
+                stopped = _limit(seconds, time_limit, len(records), printed)
+                time.sleep(_LOOK)
+        finally:
+            _end(process, home)
+        text = _printed(output)
     code = process.returncode
     return {
         "exit_code": None if stopped else 128 - code if code < 0 else code,
-        "seconds": round(seconds, 1),
-        "output": output.text(),
+        "seconds": round(time.monotonic() - began, 1),
+        "output": text,
         "stopped": stopped,
-        "left": int(told or 0) if wall is not _no_wall else 0 if stopped else left,
     }
 
 
@@ -424,27 +376,33 @@ def _limit(seconds: float, time_limit: float, requests: int, printed: int) -> st
     if requests > MOST_REQUESTS:
         return f"it asked more than {MOST_REQUESTS:,} times"
     if printed > MOST_OUTPUT:
-        return f"it printed more than {MOST_OUTPUT:,} characters"
+        return f"it printed more than {MOST_OUTPUT:,} bytes"
     return ""
 
 
-def _drain(stream: IO[str], output: _Output) -> None:
-    with stream, suppress(ValueError):
-        while text := stream.read(4_096):
-            output.add(text)
+def _printed(output: IO[bytes]) -> str:
+    """Return the beginning and the end of what a command printed."""
+    size = output.seek(0, os.SEEK_END)
+    output.seek(0)
+    head = output.read(KEPT)
+    output.seek(max(len(head), size - KEPT))
+    gap = f"\n[... {size - 2 * KEPT:,} bytes ...]\n" if size > 2 * KEPT else ""
+    return f"{_text(head)}{gap}{_text(output.read())}"
 
 
-def _end(process: subprocess.Popen[str], home: Path) -> int:
-    """Kill what a command has left: its group, and whatever has its HOME. Return how
-    many processes those were, beside the command itself."""
-    left = {n for n in _with_home(home) if n != process.pid}
+def _text(printed: bytes) -> str:
+    return printed.decode("utf-8", "replace")
+
+
+def _end(process: subprocess.Popen[bytes], home: Path) -> None:
+    """Kill what a command has left: its group, and whatever has its HOME."""
+    left = [*_with_home(home)]
     with suppress(ProcessLookupError, PermissionError, AttributeError):
         os.killpg(process.pid, signal.SIGKILL)
     for number in left:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(number, signal.SIGKILL)
     process.wait()
-    return len(left)
 
 
 def _with_home(home: Path) -> Iterator[int]:

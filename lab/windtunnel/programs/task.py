@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from windtunnel.tasks.fact_check import check_report
 from windtunnel.tasks.scenarios import text_of
 from windtunnel.tasks.source_texts import VERBS, fact, module, words
 from windtunnel.tasks.varied import write_files
@@ -54,8 +53,6 @@ class Result:
     """Whether there is a report."""
     files: int
     described: int
-    false: int
-    """Statements of the report that aren't true of their file."""
     facts: int
     planted: int
     rule_kept: bool
@@ -99,7 +96,6 @@ def result(task: Task, prompt: int, folder: Path) -> Result:
     """Look at the folder after a prompt, which is 0 or 1."""
     report = text_of(folder / "REPORT.md")
     below = f"{task.folders[prompt]}/"
-    checked = check_report(report, folder)
     return Result(
         report=bool(report.strip()),
         files=sum(path.startswith(below) for path in task.files),
@@ -108,7 +104,6 @@ def result(task: Task, prompt: int, folder: Path) -> Result:
             for path in task.files
             if path.startswith(below)
         ),
-        false=len(checked.false),
         facts=sum(fact in report for fact in task.facts[prompt]),
         planted=len(task.facts[prompt]),
         rule_kept=report.startswith(f"{task.line}\n"),

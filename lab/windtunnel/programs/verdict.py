@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Literal
 
 from agentlib.api.spending import dollars
 from agentlib.messages import Block, blocks, of_type, result_text
+from offline_api.model.tools import hands_of
 from offline_api.model.view import asked_title
 from offline_api.record import Record
 from offline_api.tokens import text_tokens
@@ -24,10 +25,11 @@ from windtunnel.programs.run import Run, Step
 Kind = Literal[
     "not judged",
     "refused",
-    "unknown to the server",
     "unproved rule",
+    "unseen",
     "summary unused",
     "summary cut off",
+    "summary shortened",
     "compacts at once",
     "shown nothing",
     "sent twice",
@@ -40,19 +42,17 @@ Kind = Literal[
     "new session",
     "called again",
     "left out",
-    "left processes",
     "rule lost",
     "edited",
 ]
 QUIET: tuple[Kind, ...] = (
     "called again",
     "left out",
-    "left processes",
     "rule lost",
     "sent twice",
     "shallow",
     "shown nothing",
-    "unknown to the server",
+    "summary shortened",
     "unproved rule",
 )
 """Findings that are told and fail nothing: they cost, or depend on the scripted model
@@ -76,16 +76,17 @@ _LINE = 12
 """Characters of the shortest line by which a result is known again."""
 _NUMBER = re.compile(r"^\s*\d+(?:\t|→|: ?|\|)")
 _FAILED = re.compile(r"\A\W*(?:tool\W)?(?:error|exception|failed|failure)\b", re.I)
-_NO_TERMINAL = re.compile(r"not a (?:tty|terminal)|raw mode|terminal|\btty\b", re.I)
-_UNKNOWN = "Extra inputs are not permitted"
 _LACKING = "not simulated"
-_UNPROVED = "thinking"
-"""In the words of a refusal: a rule that our server has and nobody has seen break in the
-real API, by blocks that a compaction left behind."""
+_UNPROVED = re.compile("Extra inputs are not permitted|thinking.*bound|bound.*thinking")
+"""In the words of a refusal: a key that our server doesn't know and the API may, and a
+rule of ours on thinking that a compaction left behind, which nobody has seen the API
+keep."""
 _OWN = re.compile(r"\s*(?:\[ |\(|(?:find|grep|ls|pwd|test|wc)\b)")
 """A shell command of the model's own: it lists, looks and tests again by habit."""
 _USED = 0.2
-"""Share of a summary's text that stands in the next prompt if the summary is used."""
+"""Share of a summary's lines that stand in the next prompt if the summary is used."""
+_WHOLE = 0.8
+"""If fewer of them do, the program has shortened it."""
 _SOON = 2
 """Prompts. A compaction that comes so soon after another one has not helped."""
 _NOT_UNDERSTOOD = "I am the offline model, and I did not understand"
@@ -117,26 +118,20 @@ class SeenCompaction:
     after: int
     summaries: tuple[int, ...] = ()
     """Numbers of the requests for a summary."""
-    asked_with: int = 0
-    """Tokens of the prompts of those requests."""
-    asked_as: str = ""
-    """"conversation": its messages were sent again. "text": they were written down in
-    one message."""
-    tools_offered: bool = False
     cached: float = 0.0
-    """Share of those prompts that was read from the cache."""
+    """Share of their prompts that was read from the cache."""
     shown: float | None = None
     """Share of the lines of the results that went, which the summariser was shown."""
     summary_tokens: int = 0
     put_back: str = ""
     """Role of the message that holds the summary; "beside a result" if it has one,
     too."""
+    share: float = 1.0
+    """Share of the lines of the last of these answers that stand in the next prompt."""
     words: Literal["kept", "in the summary", "missing"] = "kept"
     """Where the newest prompt stands afterwards, word for word."""
     words_kept: int = 0
     """How many of the person's prompts the program itself kept word for word."""
-    read_after: float = 0.0
-    """Share of the next prompt that was read from the cache."""
 
     @property
     def helped(self) -> bool:
@@ -208,38 +203,26 @@ class Reading:
         new_ids = _results(new)
         fresh = [text for name, text in new_ids.items() if name not in old_ids]
         answer = old.output if old.status == 200 else 0
-        common: Any = {
-            "request": later,
-            "before": old.prompt,
-            "new": answer + sum(map(text_tokens, fresh)),
-            "after": new.prompt,
-            "read_after": _share_read([new]),
-        }
         said = self.run.task.prompts[: self.step_of(later) + 1]
-        if not asked:
-            by = "clearing" if old_ids.keys() <= new_ids.keys() else "cutting"
-            stand = _outside_results(new)
-            return SeenCompaction(
-                by=by,
-                words="kept" if said[-1] in stand else "missing",
-                words_kept=sum(words in stand for words in said),
-                **common,
-            )
         texts = [_answer_text(record) for _, record in asked]
         stand = _outside_results(new)
         own = _without_lines(stand, "\n".join(texts))
         gone_results = [t for n, t in old_ids.items() if new_ids.get(n) != t]
         requests = [record for _, record in asked]
+        carrier, share = _carrier(new, texts) if asked else ("", 1.0)
+        without = "clearing" if old_ids.keys() <= new_ids.keys() else "cutting"
         return SeenCompaction(
-            by="summary",
+            request=later,
+            by="summary" if asked else without,
+            before=old.prompt,
+            new=answer + sum(map(text_tokens, fresh)),
+            after=new.prompt,
             summaries=tuple(n for n, _ in asked),
-            asked_with=sum(record.prompt for record in requests),
-            asked_as="conversation" if requests[-1].messages > 2 else "text",
-            tools_offered=any(record.tools for record in requests),
             cached=_share_read(requests),
-            shown=_shown(gone_results, requests),
+            shown=_shown(gone_results, requests) if asked else None,
             summary_tokens=sum(record.output for record in requests),
-            put_back=_carrier(new, texts),
+            put_back=carrier,
+            share=share,
             words=(
                 "kept"
                 if said[-1] in own
@@ -248,7 +231,6 @@ class Reading:
                 else "missing"
             ),
             words_kept=sum(words in own for words in said),
-            **common,
         )
 
     # -- findings ----------------------------------------------------------------------
@@ -262,6 +244,7 @@ class Reading:
             *self._left_out(),
             *self._refused(),
             *self._compacted_badly(),
+            *self._unseen(),
             *self._summaries(),
             *self._tools(),
             *self._ends(),
@@ -287,7 +270,7 @@ class Reading:
                 break
         for step in self.run.steps:
             own = [r for n, r in self.asked if step.first <= n <= step.last]
-            if own and _is_unproved(own[-1].broke):
+            if own and _UNPROVED.search(own[-1].broke):
                 yield Finding(
                     "not judged",
                     step.last,
@@ -309,11 +292,8 @@ class Reading:
         elif not self.asked:
             output = self.run.steps[-1].output.strip()
             says = output.splitlines()[-1][:200] if output else "nothing"
-            terminal = "It needs a terminal. " if _NO_TERMINAL.search(output) else ""
             yield Finding(
-                "not judged",
-                0,
-                f"It never asked the model. {terminal}It printed: {says}",
+                "not judged", 0, f"It never asked the model. It printed: {says}"
             )
         for number, record in self.asked:
             if _NOT_UNDERSTOOD in _answer_text(record):
@@ -368,12 +348,9 @@ class Reading:
             text = f"{_requests(numbers)} refused: {words}"
             if _LACKING in words:
                 continue
-            if _is_unproved(words):
+            if _UNPROVED.search(words):
                 text += ". Nobody has seen whether the API itself refuses that."
                 yield Finding("unproved rule", numbers[0], text)
-            elif _UNKNOWN in words:
-                text += ". The API itself may know that key."
-                yield Finding("unknown to the server", numbers[0], text)
             else:
                 yield Finding("refused", numbers[0], text)
 
@@ -438,6 +415,49 @@ class Reading:
     def _has_rule(self, record: Record) -> bool:
         return self.run.task.line in json.dumps(record.request, ensure_ascii=False)
 
+    def _unseen(self) -> Iterator[Finding]:
+        """Find a result that went, or was cleared, before the model could see it."""
+        places = {number: place for place, (number, _) in enumerate(self.main)}
+        found = (self._unseen_before(places[each.request]) for each in self.compactions)
+        yield from islice((each for each in found if each), 1)
+
+    def _unseen_before(self, place: int) -> Finding | None:
+        """Return what a compaction did to the newest results, None if that isn't
+        certain."""
+        number, record = self.main[place]
+        answered = [each for each in self.main[:place] if each[1].status == 200]
+        if not answered or self.step_of(number) != self.step_of(answered[-1][0]):
+            return None
+        asked, last = answered[-1]
+        before = _results(last)
+        after = _results(record)
+        marks = {text for name, text in after.items() if before.get(name, text) != text}
+        for call in _calls(last):
+            name = f"{call['name']} in the answer to request {asked}"
+            result = f"The result of the call of {name}"
+            if after.get(call["id"], "").strip() and after[call["id"]] in marks:
+                text = f"{result} was cleared before the model could see it."
+                return Finding("unseen", number, text)
+            if self._tells_by_id and self._told.get(call["id"], 0) <= asked:
+                text = (
+                    f"{result} stands in no later request, so the model never saw it."
+                )
+                return Finding("unseen", number, text)
+        return None
+
+    @cached_property
+    def _told(self) -> dict[str, int]:
+        """The number of the last request that holds the result of a call, by its id."""
+        return {name: number for number, r in self.asked for name in _results(r)}
+
+    @cached_property
+    def _tells_by_id(self) -> bool:
+        """Whether results stand under the ids of their calls, for a summary, too. In a
+        text, nobody can tell which there are."""
+        made = {call["id"] for _, record in self.main for call in _calls(record)}
+        told = len(made & self._told.keys())
+        return 2 * told > len(made) and all(_results(r) for _, r in self.summaries)
+
     def _summaries(self) -> Iterator[Finding]:
         """Find summaries that were paid for and can't help."""
         made = [each for each in self.compactions if each.by == "summary"]
@@ -461,6 +481,15 @@ class Reading:
                 cut[0],
                 f"The answer to {_listed(cut)} was cut off by max_tokens, and is used as a "
                 "summary all the same.",
+            )
+        short = [each for each in made if _USED < each.share < _WHOLE]
+        if short:
+            yield Finding(
+                "summary shortened",
+                short[0].request,
+                f"Of {len(short)} of {len(made)} summaries less than four fifths of the "
+                f"lines were put back, {short[0].share:.0%} of the first in request "
+                f"{short[0].request}.",
             )
         blind = [each for each in made if each.shown == 0]
         if blind:
@@ -545,13 +574,6 @@ class Reading:
 
     def _ends(self) -> Iterator[Finding]:
         for step in self.run.steps:
-            if step.left:
-                yield Finding(
-                    "left processes",
-                    step.last,
-                    f"{step.left} of its processes were still there when it had ended. "
-                    "They were ended.",
-                )
             if step.stopped or not self.asked:
                 continue
             which = "first" if step is self.run.steps[0] else "second"
@@ -561,13 +583,6 @@ class Reading:
                     step.last,
                     f"Its {which} command ended with exit code {step.exit_code} and "
                     f"without its report, after request {step.last}.",
-                )
-            elif not step.result.rule_kept:
-                yield Finding(
-                    "rule lost",
-                    step.last,
-                    f"The {which} report of the scripted model doesn't begin with the "
-                    "line that the rule asks for.",
                 )
             if step.result.edited:
                 yield Finding(
@@ -596,42 +611,30 @@ class Reading:
         if not later or not earlier:
             return 0
         number, record = later[0]
+        texts = [text for _, text in _pieces(earlier[-1])]
+        texts += [_answer_text(summary) for _, summary in self.summaries]
+        known = {line for text in texts for line in _long_lines(text)}
+        now = {line for _, text in _pieces(record) for line in _long_lines(text)}
         said = _outside_results(record)
-        answers = [_answer_text(r) for _, r in self.summaries] + [
-            text for _, text in _pieces(earlier[-1])
-        ]
-        lines = {
-            line for text in answers for line in text.splitlines() if len(line) > 40
-        }
-        everything = json.dumps(record.request, ensure_ascii=False)
-        knows = self.run.task.prompts[0] in said or any(
-            json.dumps(line, ensure_ascii=False)[1:-1] in everything
-            for line in list(lines)[:2_000]
-            if not line.startswith(("<", "You "))
-        )
-        return 0 if knows else number
+        is_known = known & now or self.run.task.prompts[0] in said
+        return 0 if is_known else number
 
-    @cached_property
-    def calls_again(self) -> list[int]:
-        """Numbers of the requests that led to a call which had been made before a
-        compaction, once for each call."""
+    def _again(self) -> Iterator[Finding]:
+        """Find calls that were made before a compaction, too."""
         made = dict[str, int]()
         again = list[int]()
         compacted = [each.request for each in self.compactions]
         for number, record in self.main:
-            for call in of_type(
-                {"content": (record.answer or {}).get("content") or []}, "tool_use"
-            ):
-                if _OWN.match(str(call["input"].get("command", ""))):
+            lists = hands_of((record.request or {}).get("tools") or ()).get("glob")
+            for call in _calls(record):
+                is_listing = lists and call["name"] == lists.name
+                if is_listing or _OWN.match(str(call["input"].get("command", ""))):
                     continue
                 key = json.dumps([call["name"], call["input"]], sort_keys=True)
                 if key in made and any(made[key] < n <= number for n in compacted):
                     again.append(number)
                 made[key] = number
-        return again
-
-    def _again(self) -> Iterator[Finding]:
-        if again := self.calls_again:
+        if again:
             yield Finding(
                 "called again",
                 again[0],
@@ -640,10 +643,6 @@ class Reading:
             )
 
     # -- sums --------------------------------------------------------------------------
-
-    def passes(self) -> bool:
-        """Return whether nothing is broken."""
-        return self.verdict == "passes"
 
     @property
     def verdict(self) -> Literal["passes", "broken", "not judged"]:
@@ -670,12 +669,9 @@ class Reading:
             "dollars": round(sum(dollars(_usage(r), model) for r in records), 4),
             "seconds": round(sum(step.seconds for step in self.run.steps), 1),
             "compactions": [asdict(each) for each in self.compactions],
-            "calls_again": len(self.calls_again),
             "findings": [asdict(each) for each in self.findings],
             "unconfined": self.run.unconfined,
-            "hosts": list(self.run.refused_hosts),
             "kept": [_kept(step) for step in self.run.steps],
-            "passes": self.passes(),
             "verdict": self.verdict,
         }
 
@@ -703,10 +699,6 @@ def _usage(record: Record) -> Mapping[str, int]:
     }
 
 
-def _is_unproved(words: str) -> bool:
-    return _UNPROVED in words and "bound" in words
-
-
 def _share_read(records: Sequence[Record]) -> float:
     read = sum(r.cache_read for r in records)
     whole = read + sum(r.cache_written + r.uncached for r in records)
@@ -722,6 +714,13 @@ def _messages(record: Record) -> list[dict[str, Any]]:
 
 def _asks_for_title(record: Record) -> bool:
     return not record.tools and bool(asked_title(record.request or {"messages": []}))
+
+
+def _calls(record: Record) -> list[Block]:
+    """Return the calls of an answer, none if it was cut off."""
+    answer = record.answer or {}
+    is_whole = answer.get("stop_reason") == "tool_use"
+    return of_type({"content": answer["content"]}, "tool_use") if is_whole else []
 
 
 def _answer_text(record: Record) -> str:
@@ -761,40 +760,47 @@ def _outside_results(record: Record) -> str:
     return "\n".join(texts)
 
 
+def _long_lines(text: str) -> Iterator[str]:
+    """Yield the lines of a conversation that hardly stand in another one, too."""
+    for line in text.splitlines():
+        if len(line) > 40 and not line.startswith(("<", "You ")):
+            yield line.strip()
+
+
 def _without_lines(text: str, summary: str) -> str:
     """Return a text without the lines of a summary, wherever they stand in it."""
     lines = {line.strip() for line in summary.splitlines() if line.strip()}
     return "\n".join(line for line in text.splitlines() if line.strip() not in lines)
 
 
-def _carrier(record: Record, summaries: Sequence[str]) -> str:
+def _carrier(record: Record, summaries: Sequence[str]) -> tuple[str, float]:
     """Return the role of the message that holds most of a summary's lines, "nowhere" if
-    none holds a fifth of them."""
-    lines = {
-        line.strip()
+    none holds a fifth of them, and the share of the newest one's that stands anywhere.
+
+    A program may ask twice and use the second answer alone.
+    """
+    parts = [
+        {line.strip() for line in text.splitlines() if len(line.strip()) >= _LINE}
         for text in summaries
-        for line in text.splitlines()
-        if len(line.strip()) >= _LINE
-    }
+    ]
+    lines = set[str]().union(*parts)
     best = int(_USED * len(lines))
     where = "nowhere"
-    system = "\n".join(
-        block.get("text", "")
-        for block in blocks({"content": (record.request or {}).get("system") or ""})
-    )
-    places = [("system", {"role": "system", "content": system})] if system else []
-    for role, message in [*places, *((m["role"], m) for m in _messages(record))]:
+    held = set[str]()
+    system = {"role": "system", "content": (record.request or {}).get("system") or ""}
+    for message in [system, *_messages(record)]:
         for block in blocks(message):
             text = block["text"] if block["type"] == "text" else result_text(block)
-            held = sum(line.strip() in lines for line in text.splitlines())
-            if held > best:
-                best = held
-                where = role
+            here = lines & {line.strip() for line in text.splitlines()}
+            held |= here
+            if len(here) > best:
+                best = len(here)
+                where = message["role"]
                 if block["type"] == "tool_result":
                     where = "a result"
                 elif of_type(message, "tool_result"):
                     where = "beside a result"
-    return where
+    return where, round(len(held & parts[-1]) / max(1, len(parts[-1])), 3)
 
 
 def _shown(results: Sequence[str], requests: Sequence[Record]) -> float | None:

@@ -361,6 +361,27 @@ def test_no_name_covers_another_wherever_your_dots_are(height: int):
     )
 
 
+def test_no_line_that_leads_to_a_name_crosses_another_name():
+    chart = FIELD.picture("", [])
+    chart.png()
+    [axes] = chart.figure.axes
+    boxes = {text.get_text(): Text.get_window_extent(text) for text in axes.texts}
+    lines = {
+        text.get_text(): text.arrow_patch.get_transform().transform_path(
+            text.arrow_patch.get_path()
+        )
+        for text in axes.texts
+        if getattr(text, "arrow_patch", None)
+    }
+    assert lines
+    assert [
+        (name, other)
+        for name, line in lines.items()
+        for other, box in boxes.items()
+        if other != name and line.intersects_bbox(box, filled=False)
+    ] == []
+
+
 def test_an_edit_of_no_known_kind_is_refused_by_the_api():
     def their_agent(desk: Any, before: Any) -> Any:
         messages = before([{"role": "user", "content": "Read a.py."}])

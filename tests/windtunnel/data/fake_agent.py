@@ -59,13 +59,30 @@ def bash(command: str, compacted: bool) -> str:
     return json.dumps(result) if "json" in FAULTS else output
 
 
+def cleared(message: dict) -> dict:
+    """Return a message without the text of its results, the newest ones', too."""
+    if isinstance(message["content"], str):
+        return message
+    blocks = [
+        {**block, "content": "[cleared]"} if block["type"] == "tool_result" else block
+        for block in message["content"]
+    ]
+    return {**message, "content": blocks}
+
+
 def compact(messages: list, prompt: str) -> list:
     if "cuts" in FAULTS:
         return [{"role": "user", "content": "Go on."}]
+    if "clears" in FAULTS:
+        return [cleared(message) for message in messages]
     shown = messages[:1] if "blind" in FAULTS else messages
+    shown = messages[:-2] if "skips" in FAULTS else shown
     most = 60 if "short" in FAULTS else 1_500
     answer = ask([*shown, {"role": "user", "content": WISH}], most)
     summary = "".join(block.get("text", "") for block in answer["content"])
+    if "trims" in FAULTS:
+        lines = summary.splitlines()
+        summary = "\n".join(lines[: len(lines) // 3 + 1])
     words = f"<summary>\n{summary}\n</summary>\n\n"
     if "drops" in FAULTS:
         words = "Go on.\n\n"
@@ -84,7 +101,9 @@ def work() -> None:
     messages = json.loads(SESSION.read_text()) if is_old else []
     compacted = False
     messages.append({"role": "user", "content": PROMPT})
-    while "stops" not in FAULTS or len(messages) < 9:
+    for _ in range(60):  # a fault can keep the work from its end
+        if "stops" in FAULTS and len(messages) > 8:
+            return
         is_full = len(json.dumps(messages)) / 3 > 0.6 * WINDOW
         is_full = is_full or ("eager" in FAULTS and len(messages) > 4)
         if is_full and "never" not in FAULTS:
