@@ -832,6 +832,14 @@ def test_these_words_quit(desk, monkeypatch, word):
     ]
 
 
+def test_compacting_by_hand_keeps_the_focus(desk):
+    here = desk()
+    here.obey(*(f"{n} " + "word " * 1_000 for n in range(4)))
+    assert here.obey("/compact the words") == DONE
+    (compaction,) = load(here.terminal.file).compactions
+    assert (compaction.trigger, compaction.focus) == ("manual", "the words")
+
+
 def test_a_prompt_that_is_no_utf_8_loses_only_that(desk):
     here = desk()
     here.terminal.arguments = replace(here.terminal.arguments, prompt="r\udcffead")
