@@ -14,14 +14,16 @@ import anthropic
 import pytest
 
 from agentlib import loop
+from agentlib.api.live import live_client
 from agentlib.api.spending import LiveError
 from agentlib.messages import blocks
+from agentlib.settings import MODEL
 from agentlib.tools import Workspace
 from agentlib.transcripts import Session, load
 from offline_api import client
 from offline_api.server import Reply, Server
 from tests.builders import call, say, without
-from tests.fakes import Body, Clock
+from tests.fakes import Body, Clock, good
 from tests.loopback import message, response, served
 from tests.runs import SMALL
 
@@ -160,3 +162,17 @@ def test_a_session_survives_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         response(message()), tmp_path, monkeypatch, pause=0.6, timeout=0.3
     )
     assert "answer in time" in str(failure)
+
+
+def test_the_key_of_an_endpoint_reaches_no_other(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+    with served(Server(good)) as own, served(Server(good)) as other:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", own.url)
+        api = live_client(None, say=str, warn=str)
+        ask: Any = {"model": MODEL, "max_tokens": 9}
+        ask["messages"] = [{"role": "user", "content": "Go on."}]
+        with pytest.raises(LiveError, match=other.url):
+            api.with_options(base_url=other.url).messages.create(**ask)
+        assert other.headers == []
+        api.messages.create(**ask)
+        assert len(own.headers) == 1
