@@ -16,7 +16,7 @@ from typing import Any
 
 from agentlib.pipeline import ContextEngine
 from course import file_at_work, yours
-from course.asked import is_label, settled
+from course.asked import ASKED, is_label, settled
 from course.checking import Answer, Wrong
 from course.checks import find
 from offline_api.limits import TimeOver, limited, working
@@ -115,8 +115,8 @@ def _verdict(exercise: str, answer: Any) -> Verdict:
 
 
 _solved: dict[str, Any] = {}
-"""The last right answer to each exercise. `use` doesn't check the same function once
-more."""
+"""The last right answer to each exercise. `use` takes it, and checks the same function
+only once."""
 
 
 def _blame(error: BaseException, answer: Any) -> str:
@@ -126,22 +126,29 @@ def _blame(error: BaseException, answer: Any) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if code and frame.filename == code.co_filename]
     if own:
-        return f"it raised {error!r}, in line {own[-1].lineno}: {own[-1].line}"
+        given = "".join(f" with {note}" for note in _notes(error) if note)
+        return f"it raised {error!r}{given}, in line {own[-1].lineno}: {own[-1].line}"
     # An error of the call itself names the function that is called.
     if code and f"{code.co_name}()" not in str(error):
         return f"what it gave can't be read: {error!r:.120}"
     return f"it raised {error!r}"
 
 
+def _notes(error: BaseException) -> list[str]:
+    """Return the notes of an error: what a checker gave to the function."""
+    return getattr(error, "__notes__", [])
+
+
 def use(exercise: str, function: Any = None) -> Any:
     """Return the learner's function if it passes the exercise, else the finished one of
     its lesson.
 
-    The learner's is the given function, or else the one in `workbook/my_agent.py`, so
-    it is found on another day and in another lesson. Print in one line which of them it
-    is. A function that raises in the check, the unchanged stub and None don't pass. So a
-    lesson runs to its end before its exercises are solved, and nobody takes the finished
-    function for their own. Nothing is written.
+    The learner's is the given function, or else the last that passed its check, or the
+    one in `workbook/my_agent.py`, so it is found on another day and in another lesson.
+    Print in one line which of them it is. A function that raises in the check, the
+    unchanged stub and None don't pass. So a lesson runs to its end before its exercises
+    are solved, and nobody takes the finished function for their own. Nothing is
+    written.
 
     >>> use("00.2", None)(600, 400, 3)
     00.2 is not solved yet, so the finished added_up runs.
@@ -152,6 +159,9 @@ def use(exercise: str, function: Any = None) -> Any:
     is_own = function is not None and function is not chosen
     if is_own and not _refusal(exercise, function):
         chosen = function
+        reason = "is solved: your"
+    elif exercise in _solved:
+        chosen = _solved[exercise]
         reason = "is solved: your"
     elif own := _in_the_file(exercise):
         chosen = own
@@ -244,8 +254,9 @@ def predict(name: str, *unnamed: Any, **values: Any) -> Note:
     You say: turns 12.
     """
     if unnamed:
+        key = next(iter(ASKED.get(name, ["turns"])))
         return Note(
-            f"Name your prediction, as in predict({name!r}, turns={unnamed[0]!r})."
+            f"Name your prediction, as in predict({name!r}, {key}={unnamed[0]!r})."
         )
     values, wrong = settled(name, values)
     _predictions[name] = values

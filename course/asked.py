@@ -85,7 +85,7 @@ ASKED: Mapping[str, Mapping[str, Answers]] = {
     "09.falls": {"because": ("full", "away")},
     "09.kinds": {"most_often": ("calls", "results", "the model's words")},
     "09.window": {"cost": ("cheaper", "more expensive")},
-    "10.kinds": {"question_loses": ("kept", "told")},
+    "10.kinds": {"kept": Number(20), "told": Number(20)},
     "10.pin": {"kinds": Number(6), "costs_more": ("pin", "edits")},
     "10.gate": {"compactions": Number(8, least=2)},
     "11.changes": {"left": CHANGE, "down": CHANGE},

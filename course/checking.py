@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import count
 from numbers import Real
 from pathlib import Path
@@ -60,7 +61,7 @@ def same_value(right: Any, result: Any, within: float = 1e-9) -> bool:
     """
     if isinstance(right, bool):
         return right == bool(result)
-    if isinstance(right, int | float) and isinstance(result, Real):
+    if isinstance(right, int | float) and isinstance(result, Real | Decimal):
         share = 1e-6 if isinstance(right, float) else 0
         return math.isclose(right, float(result), rel_tol=share, abs_tol=within)
     return right == _as_list(result)
@@ -91,13 +92,15 @@ class Answer:
         return self.value
 
     def numbers(self, *names: str) -> dict[str, int]:
-        """Return the answer, if it is a dict of numbers with some of these names and no
+        """Return the answer, if it is a dict of numbers with these names and no
         other."""
         listed = ", ".join(f'"{name}": …' for name in names)
         wanted = f"give {{{listed}}}"
         numbers = self.typed(dict, wanted)
         others = f"{wanted}, and no other number; yours is {shown(numbers)}."
         require(set(numbers) <= set(names), others)
+        missing = [name for name in names if name not in numbers]
+        require(not missing, f"{wanted}; yours has no {' and no '.join(missing)}.")
         return numbers
 
     def call(self, given: Any, *more: Any, **options: Any) -> Any:
@@ -107,9 +110,13 @@ class Answer:
         copies: list[Any] = [
             deepcopy(v) if type(v) in (list, dict) else v for v in asked
         ]
-        result = self.function(*copies, **options)
+        try:
+            result = self.function(*copies, **options)
+        except Exception as error:
+            error.add_note(self._listed(asked))
+            raise
         same = all(map(operator.eq, copies, asked))
-        require(same, "it edited what it was given; return something new instead.")
+        require(same, "it edited what it was given; leave that as it is.")
         return result
 
     def messages(self, given: Any, *more: Any, **options: Any) -> list[Message]:

@@ -41,8 +41,8 @@ SEEDS = range(1, 11)
 WINDOW = 32_000
 """Of the generated tasks, as in the lessons."""
 NO_LAYERS = "no layers"
-DOCUMENTS = "their numbers"
-"""As An hour calls the documents' preset."""
+DOCUMENTS = "the course's"
+"""As An hour calls the course's agent with the documents' numbers."""
 HOUR = {
     NO_LAYERS: the_hour.OFF,
     "clearing alone": the_hour.CLEARS,

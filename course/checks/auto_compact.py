@@ -9,6 +9,7 @@ from agentlib.settings import Settings
 from course.checking import (
     SUMMARY,
     Answer,
+    apart,
     conversation,
     exercise,
     require,
@@ -50,9 +51,9 @@ def _only_the_summary(answer: Answer, old: list[Message], summary: str) -> None:
     require(
         not kept, "the text of old messages is still there; only the summary may stay."
     )
-    count = text_of(new).count(summary)
-    whole = f"the summary should stand there once, whole: {len(summary):,} characters"
-    require(count == 1, f"{whole}; yours has {len(text_of(new)):,}.")
+    wanted, yours = apart(summary, text_of(new))
+    whole = f"the summary should stand there once, as it is: {wanted}, not {yours}."
+    require(text_of(new).count(summary) == 1, whole)
 
 
 def newest_stay(messages: list[Message], top: Message, keep: int = 1) -> list[Message]:
@@ -72,18 +73,22 @@ def _keeps(answer: Answer) -> None:
 
     `top` is finished: it comes first, as it is.
     """
-    few = (4, 1, 0), (5, 3, 0), (4, 0, 0), (3, 3, 0), (3, 9, 0), (0, 3, 0)
-    plain = (*few, (7, 5, 0))
-    for count, keep, more in (*plain, (4, 1, 1), (4, 0, 1)):
-        old = conversation(*[400] * count) + conversation(request="And d.py.") * more
+    request = conversation(request="And d.py.")
+    said: Message = {"role": "assistant", "content": "It is read."}
+    spoken = conversation(400, 400)
+    spoken[3:3] = [said, *request]
+    few = (4, 1), (5, 3), (4, 0), (3, 3), (3, 4), (3, 9), (0, 3), (7, 5)
+    plain = [(f"{n} exchanges", conversation(*[400] * n), keep) for n, keep in few]
+    asked = "4 exchanges, a second request", conversation(*[400] * 4) + request
+    without = "3 exchanges, the second without a call", spoken
+    for name, old, keep in (*plain, (*asked, 1), (*asked, 0), (*without, 2)):
         top = summary_message(SUMMARY, "t.jsonl", active_request(old))
         given = (
             {} if keep == 1 else {"keep": keep}
         )  # 1 is what it has to stand for by itself
         new = answer.messages(old, top, **given)
         kept = newest_stay(old, top, keep)[1:]
-        case = f"with keep{f'={keep}' if given else ' left out'} and {count} exchanges"
-        case += ", a second request" if more else ""
+        case = f"with keep{f'={keep}' if given else ' left out'} and {name}"
         require(
             new[:1] == [top], f"{case}, the first message should be `top`, as it is."
         )
@@ -140,9 +145,14 @@ def _holds(answer: Answer) -> None:
             NEW_SUMMARY,
         ),
         "a line begins nearly as a rule does": (
-            "- [rules] 3 are read.\n- [fact] b",
+            "- [rules] 3 are read.\n- [Rule] 4 are not.\n- [fact] b",
             NEW_SUMMARY,
         ),
+        "a long rule stands before the decisions": (
+            f"- [rule] {REVIEW.prompts[0]}\n## Key decisions\n- [fact] b",
+            NEW_SUMMARY,
+        ),
+        "the new summary begins with an indent": (OLD_SUMMARY, f"  {NEW_SUMMARY}"),
         "a rule is indented, so its line begins otherwise": (
             "- [fact] b\n  - [rule] Use tabs.",
             NEW_SUMMARY,
@@ -188,6 +198,10 @@ def _holds(answer: Answer) -> None:
         require(dropped or text == new, f"{same}; yours ends {shown(text[-20:])}.")
 
 
+LONGEST = 4_000
+"""The most tokens that the panel's slider gives a summary."""
+
+
 @exercise("03.4")
 def _two_numbers(answer: Answer) -> str:
     """Which of the two numbers decides what is kept? Find the smallest that keeps all.
@@ -200,10 +214,12 @@ def _two_numbers(answer: Answer) -> str:
         require(
             whole, f"{name} is a number of tokens, such as 1_000, not {value!r:.40}."
         )
-    start = {"threshold": 20_800, "summary_tokens": 1_000}
-    settings = replace(
-        Settings(micro="off", manual=False).scaled(32_000), **(start | numbers)
+    length = f"summary_tokens={numbers['summary_tokens']:,} is past {LONGEST:,}"
+    require(
+        numbers["summary_tokens"] <= LONGEST,
+        f"{length}; the panel's slider ends there.",
     )
+    settings = replace(Settings(micro="off", manual=False).scaled(32_000), **numbers)
     most = settings.context_window - settings.output_reserve - settings.buffer
     late = f"{settings.threshold:,} is past {most:,}, the window less its reserve and buffer"
     require(

@@ -163,6 +163,8 @@ def _siblings(answer: Answer) -> None:
         )
         header = f"{case}, the first message has no summary's header; make it with summary_message"
         require(any(map(is_summary, blocks(new[0]))), f"{header}.")
+        name = f'{case}, the header should name "saved", where the history is'
+        require("Transcript: saved]" in text_of(new[:1]), f"{name}.")
         whole = new[1:] == messages[last_assistant(messages) :]
         require(
             whole,
@@ -196,7 +198,7 @@ def _kept(answer: Answer) -> str:
     if stems(focus) & stems("note file"):
         reason = "Your words also match the [file] lines, and those fill the room."
     require(kept["facts"] == 4 and kept["rule"], f"{held}. {reason}")
-    return f"{held}, and the names of {kept['names']} functions and classes.{_unnamed(focus)}"
+    return f"{held}.{_unnamed(focus)}"
 
 
 def _unnamed(focus: str) -> str:

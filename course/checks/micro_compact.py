@@ -53,6 +53,11 @@ def _in_place(answer: Answer) -> None:
         ),
         ("with keep_recent=3 and only two results", conversation(500, 500), {}),
         ("with long texts of the person and of the model", talk, {}),
+        (
+            "with 80 letters of two bytes each, and a letter before 200 blanks",
+            conversation("é" * 80, f"a{' ' * 200}", 500, 500, 500),
+            {},
+        ),
     ]
     for case, before, numbers in cases:
         after = deepcopy(before)
@@ -162,7 +167,6 @@ def _settings(answer: Answer) -> str:
     Leave keep_recent at 3 and move min_chars up in steps of 1,000.
     """
     numbers = answer.numbers("keep_recent", "min_chars")
-    require(len(numbers) == 2, 'give both, "keep_recent" and "min_chars".')
     start = Settings(auto=False, manual=False).scaled(32_000)
     run = play(RENAME, replace(start, **numbers))
     cost = (
@@ -186,7 +190,7 @@ def _break_even(answer: Answer) -> None:
     """What is behind the change would have been read. Now it is written. What does that
     cost more?
 
-    Each request after that reads `cleared` tokens fewer.
+    Each request, from this one on, reads `cleared` tokens fewer.
 
     The extra cost divided by the saving of one request.
     """

@@ -239,8 +239,6 @@ def _as_theirs(answer: Answer) -> str:
         value = answer.value[name]
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         require(is_number, f"{name} is {shown(value)}, which is no number.")
-    missing = [name for name in AS_PI if name not in numbers]
-    require(not missing, f"give {' and '.join(missing)}, too.")
     share = numbers["threshold_pct"]
     require(
         share >= 1,

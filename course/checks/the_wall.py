@@ -205,6 +205,7 @@ ABOUT = (
     "signature",
     "skelet",
     "struct",
+    "table",
 )
 """Beginnings of words that say what an outline holds."""
 OTHERWISE = re.compile(
@@ -224,7 +225,7 @@ def _tool(answer: Answer) -> None:
     definition, function = answer.typed(tuple, pair)
     definition = Answer(definition).typed(dict, f"{pair}, in this order")
     words = str(definition.get("description", "")).lower()
-    says = len(words.split()) > 1 and any(
+    says = len({*words.split()}) > 1 and any(
         word.startswith(ABOUT) for word in re.findall(r"\w+", words)
     )
     seen = "the model sees only the description; say in two English words or more what it lists"
@@ -263,7 +264,7 @@ def _tool(answer: Answer) -> None:
     tabs = "class Parcel:\n\tdef weigh(self): ...\n"
     indented = Answer(function).call(tabs)
     require(
-        indented == definitions(tabs),
+        indented.splitlines() == definitions(tabs).splitlines(),
         f"a tab is an indent, too; of {tabs!r} the outline is {indented!r:.60}.",
     )
     for nothing in ("import os\n", ""):

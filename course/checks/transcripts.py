@@ -65,6 +65,7 @@ def _append(answer: Answer) -> None:
             text = path.read_text(encoding="utf-8")
             lines = text.splitlines()
             case = f"after {many(count, 'call')}"
+            require(text, f"{case}, the file is empty; close it, so that it's written.")
             require(text.endswith("\n"), f'{case}, the file should end with "\\n".')
             wanted = f"{case}, the file should have {many(count, 'line')}; yours has {len(lines)}"
             require(

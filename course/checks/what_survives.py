@@ -42,6 +42,8 @@ def did(text: str, result: str, **inputs: str) -> list[Message]:
     return [{"role": "assistant", "content": [*words, call]}, answer]
 
 
+FOLDERS = (*"abcdefghij", "vendor", "Vendor")
+MANY = [f"Rule: never edit files under {folder}/." for folder in FOLDERS]
 LINES = [RULE, TESTS, TOP, CONSENT]
 READ = did("", f"# {RULE}\nLIMIT = 7", path="a.py")
 
@@ -62,7 +64,7 @@ def _pin(answer: Answer) -> None:
     ]
     first = [str(answer.call([said(rule)])) for rule in (RULE, TESTS, RULE)]
     require(
-        first[0] == first[2] and RULE not in first[1],
+        first[0] == first[2],
         "it returns lines of an earlier call; keep nothing between calls.",
     )
     for lines in (LINES, LINES[::-1]):  # no set has both orders
@@ -92,7 +94,7 @@ def _pin(answer: Answer) -> None:
             [RULE, TESTS],
             [*map(said, (RULE, TESTS, RULE))],
         ),
-        "the person has four rules": (LINES, [*map(said, LINES)]),
+        "the person has twelve rules": (MANY, [*map(said, MANY)]),
         "the person says two things at once": ([RULE], [said(RULE, work)]),
         "the model writes a rule into a file": (
             [],
@@ -176,6 +178,11 @@ def _rests_on(answer: Answer) -> None:
         ),
         "only a file says this rule": (None, f"- [rule] {RULE}", talk[1:]),
         "a file has it": (2, "- [fact] LIMIT = 7", talk),
+        "a file has it in other letters": (
+            None,
+            "- [fact] LIMIT = 7",
+            did("", "limit = 7", path="a.py"),
+        ),
         "only the model said it": (None, "- [fact] I run it.", talk),
         "a line is a part of a prohibition": (
             None,
@@ -295,7 +302,17 @@ def _gate(answer: Answer) -> None:
     fact = "- [fact] LIMIT = 7"
     good = [head, *rules, fact]
     count = "- [progress] 0 files done"
-    sections = ["## Facts", fact, "", head, rules[1], rules[0], "", "## Files", fact]
+    sections = [
+        "## Facts",
+        fact,
+        "",
+        head,
+        rules[1],
+        rules[0],
+        "",
+        "## Files",
+        f"  {fact}",
+    ]
     bad = [
         "- [rule] Yes, you may edit files under vendor/.",
         "- [ran] migrate.py",
@@ -303,12 +320,13 @@ def _gate(answer: Answer) -> None:
     ]
     cases = (
         ("the only line rests on a file", [fact], [fact]),
-        ("a line rests on message 0, and `not 0` is true", rules[:1], rules[:1]),
+        ("a line rests on the first message, whose index is 0", rules[:1], rules[:1]),
         ("each line rests on a message", good, good),
         ("one line is invented", [*good, bad[0]], good),
         ("half of the claims are invented", [*bad, *good], good),
         ("most claims are invented", [*[head] * 3, *rules[:1], *bad[:2]], None),
         ("three of five claims are invented", [*rules, *bad], None),
+        ("ten of nineteen claims are invented", [*bad[:1] * 10, *[fact] * 9], None),
         ("there are three sections", [*sections, bad[0]], sections),
         ("no line claims anything", [head, count], [head, count]),
         ("the summary is empty", list[str](), list[str]()),

@@ -25,8 +25,9 @@ def climb(rows: Mapping[str, Mapping[str, Any]], dollars: str) -> Chart:
     """Draw a dot for each lesson, from the column `dollars` and from `described`.
 
     `rows` are those of the scorecard, by lesson. A hollow dot has lost the rule, a
-    cross is a run that isn't done. A frame stands around the learner's own. Neighbours
-    that differ in nothing but their dollars share a name.
+    cross is a run that isn't done. The learner's own is a square, larger than a dot and
+    under it, so that both are seen in one place. Neighbours that differ in nothing but
+    their dollars share a name.
     """
     last, row = list(rows.items())[-1]
     of = f"Lesson {last}" if last.isdigit() else f"With {last}"
@@ -48,10 +49,13 @@ def climb(rows: Mapping[str, Mapping[str, Any]], dollars: str) -> Chart:
     )
     done = [(r[dollars], r["described"]) for r in rows.values() if r["done"] == "yes"]
     axes.plot([x for x, _ in done], [y for _, y in done], color=GREY, linewidth=1)
-    for each in rows.values():
-        axes.plot(
-            each[dollars], each["described"], markersize=10, mew=1.8, **_mark(each)
-        )
+    for name in sorted(rows, key=_is_own, reverse=True):
+        each = rows[name]
+        mark = _mark(each, _is_own(name))
+        if mark["marker"] == "o" and any(map(_is_own, rows)):
+            # A rim parts a dot from the square under it.
+            mark["path_effects"] = [withStroke(linewidth=5, foreground="white")]
+        axes.plot(each[dollars], each["described"], mew=1.8, **mark)
     _name(axes, rows, dollars, right, done)
     words = "● the rule is kept   ○ it is lost   × stopped, or a file isn't named"
     axes.text(-0.009 * right, FILES + 3.6, words, color=GREY, va="top")
@@ -69,12 +73,18 @@ def _came_to(row: Mapping[str, Any]) -> str:
     return f"{kept}, rule {rule}"
 
 
-def _mark(row: Mapping[str, Any]) -> dict[str, Any]:
-    if row["done"] != "yes":
-        return {"marker": "x", "mec": RED}
-    is_kept = row["rule kept"] == "yes"
+def _is_own(name: str) -> bool:
+    return name.startswith("yours")
+
+
+def _mark(row: Mapping[str, Any], is_own: bool) -> dict[str, Any]:
+    if row["done"] != "yes" and not is_own:
+        return {"marker": "x", "mec": RED, "ms": 10}
+    is_kept = row["rule kept"] == row["done"] == "yes"
     colours = {"mec": BLUE, "mfc": BLUE} if is_kept else {"mec": RED, "mfc": "white"}
-    return {"marker": "o", **colours}
+    if is_own:
+        return {"marker": "s", "ms": 16, **colours}
+    return {"marker": "o", "ms": 10, **colours}
 
 
 def _name(
@@ -87,10 +97,11 @@ def _name(
     """Write lessons and facts over the dots that are higher than those before, else
     under them, and beside a dot if the `line` would cross its name."""
     highest = 0
-    lessons = {n: row for n, row in rows.items() if not n.startswith("yours")}
+    lessons = {n: row for n, row in rows.items() if not _is_own(n)}
     for name in rows.keys() - lessons.keys():
         own = rows[name]
-        axes.plot(own[dollars], own["described"], "s", ms=14, mfc="none", mec=DARK)
+        if own["done"] != "yes":
+            axes.plot(own[dollars], own["described"], "x", ms=10, mew=1.8, mec=RED)
         words = f"□ yours: {many(own['facts'], 'fact')}"
         x, y = -0.009 * right, FILES + 1.6  # below the words on the marks
         axes.text(x, y, words, va="top", color=DARK)

@@ -51,7 +51,7 @@ def moments(
     axes.set_ylabel("% of the files", labelpad=0)
     axes.locator_params(axis="x", nbins=6)
     axes.text(left + 0.4, 8, "thin: one task each\nthick: the median")
-    axes.text(left + 0.4, 34, "● lesson 03", color=RED)
+    axes.text(1.5, 115, "● lesson 03", color=RED, ha="right")
     return chart
 
 

@@ -24,6 +24,8 @@ _LOOKS: Mapping[str, tuple[str, str, str]] = {
 }
 """The words, the marker and the colour of each place. Only what a model retold is
 round."""
+_WORDS = {"tail": "newest"}
+"""A place's word in lines of text, if its name says less."""
 
 
 @plain
@@ -101,11 +103,12 @@ def sentence(places: Places) -> str:
 
     >>> print(sentence({"the rule": ["summary", "lost"], "fact 1": ["", "tail"]}))
     the rule  summary  lost     lost at 2
-    fact 1             tail     kept
+    fact 1             newest   kept
     """
     wide = max(map(len, places))
     lines = (
-        "".join(f"{place:9}" for place in row) + fate(row) for row in places.values()
+        "".join(f"{_WORDS.get(place, place):9}" for place in row) + fate(row)
+        for row in places.values()
     )
     return "\n".join(
         f"{name:{wide}}  {line}" for name, line in zip(places, lines, strict=True)

@@ -14,6 +14,7 @@ from agentlib.api.spending import PRICED_AS
 from agentlib.messages import Message, kinds_of, of_type
 from agentlib.settings import Settings
 from course import real_model
+from course.checks.auto_compact import LONGEST
 from course.figures import charts as charts
 from course.figures.difference import Difference as Difference
 from course.figures.survival import survival as survival
@@ -150,5 +151,5 @@ def compaction_panel(
     point = (settings.context_window // 8, highest, 160)
     meaning = "the conversation is compacted past these tokens"
     threshold = slider("point", settings.threshold_tokens, point, meaning, waits=True)
-    length = knobs(settings, summary_tokens=(100, 4_000, 100))
+    length = knobs(settings, summary_tokens=(100, LONGEST, 100))
     return Panel({"threshold": threshold, **length}, draw)

@@ -30,8 +30,8 @@ TOO_LONG = r"(\d+) tokens > \d+ maximum"
 def wall_panel(run: Run) -> Panel:
     """The window fills, request by request, beside the JSON that is sent and returned.
 
-    `request` is the slider. If the API refused the run's last request, the refusal is
-    its answer.
+    `request` is the slider, which starts one before the run's last. If the API refused
+    that last one, the refusal is its answer.
     """
     pages = exchanged(run)
     window = run.settings.context_window
@@ -53,9 +53,8 @@ def wall_panel(run: Run) -> Panel:
         table = f'<div style="display: flex; gap: 8px">{boxes}</div>'
         return Drawing(chart.png(), wrapped(text), table)
 
-    return Panel(
-        {"request": slider("request", min(8, len(pages)), span, "of the run")}, draw
-    )
+    last_but_one = max(1, len(pages) - 1)
+    return Panel({"request": slider("request", last_but_one, span, "of the run")}, draw)
 
 
 def exchanged(run: Run) -> list[tuple[dict[str, Any], dict[str, Any], list[Tile]]]:

@@ -2,7 +2,14 @@
 
 import pytest
 
+import course
 from session_report.style import Chart
+
+
+@pytest.fixture(autouse=True)
+def nothing_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the answers that passed in other tests."""
+    monkeypatch.setattr(course, "_solved", {})
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ PARTS_OF_02 = ("02.2", "03.3", "03.2")
 def workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setattr(course, "_solved", {})
     monkeypatch.setattr(course, "_said", set())
     monkeypatch.setattr(scoreboard, "_OWN", {})
     monkeypatch.setattr(scoreboard, "LONG", TRACE)

@@ -55,9 +55,21 @@ def test_a_wrong_answer_is_told_the_case():
 
 def test_an_answer_that_raises_is_wrong_and_its_own_line_is_named():
     says = check("00.2", broken).says
-    assert says.startswith("it raised ZeroDivisionError('division by zero'), in line ")
+    given = "base=600, growth=400, turns=3"
+    error = "ZeroDivisionError('division by zero')"
+    assert says.startswith(f"it raised {error} with {given}, in line ")
     assert says.endswith(': return json.loads("1") / 0')
     assert "in line" not in check("00.2", math.comb).says
+
+
+def test_what_has_passed_runs_though_the_given_answer_does_not_pass(capsys):
+    assert check("04.3", "decisions")
+    assert use("04.3", "keep everything important") == "decisions"
+    assert "04.3 is solved: your answer runs." in capsys.readouterr().out
+
+
+def test_a_value_without_a_name_is_told_the_name_that_is_asked():
+    assert "predict('10.gate', compactions=3)" in predict("10.gate", 3)
 
 
 def test_an_answer_that_is_no_function_is_told_so():

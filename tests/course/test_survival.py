@@ -83,7 +83,7 @@ def test_the_lines_of_text_hold_every_place():
     ).splitlines()
     assert [line.split() for line in lines] == [
         ["the", "rule", "summary", "lost", "lost", "at", "2"],
-        ["fact", "1", "tail", "kept"],
+        ["fact", "1", "newest", "kept"],
     ]
 
 

@@ -57,7 +57,6 @@ def workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that is a workbook, with nobody's parts in it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setattr(course, "_solved", {})
     monkeypatch.setattr(course, "_said", set())
     (tmp_path / yours.MARK).write_text("{}", "utf-8")
     return tmp_path

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from agentlib.auto_compact import summary_text
-from agentlib.messages import exchanges
+from agentlib.messages import exchanges, of_type
 from agentlib.settings import Settings
-from course.checks.auto_compact import newest_stay
+from course.checks.auto_compact import newest_stay, rules_stay
 from course.rooms.auto_compact import compaction_panel
 from tests.builders import assistant, user
 from tests.course.rooms.solved import Lesson
@@ -79,6 +79,29 @@ def rules_to_the_end(old, new):
     return "\n".join([*others, *rules])
 
 
+def by_length(messages, top, keep=1):
+    """Right, but for a few more exchanges than there are."""
+    pairs = exchanges(messages)
+    newest = pairs[len(pairs) - keep :]
+    return [top, *(messages[newest[0][0] :] if newest else [])]
+
+
+def with_calls_alone(messages, top, keep=1):
+    """Count only exchanges in which a tool is called."""
+    called = [a for a, _ in exchanges(messages) if of_type(messages[a], "tool_use")]
+    return [top, *(messages[called[-keep:][0] :] if keep and called else [])]
+
+
+def in_any_case(old, new):
+    lines = [n for n in old.splitlines() if n.lower().startswith("- [rule]")]
+    lost = dict.fromkeys(line for line in lines if line not in new.splitlines())
+    return "\n".join([new, *lost])
+
+
+def of_the_decisions(old, new):
+    return rules_stay(old.split("## Key decisions")[-1], new)
+
+
 WRONG = {
     "03.1": [
         (
@@ -94,8 +117,9 @@ WRONG = {
             lambda m, s: [{"role": "user", "content": [s]}],
             "a block is a dict with a type",
         ),
-        (lambda m, s: [user(s[:500])], "there once, whole: 2,123 characters"),
-        (lambda m, s: [user(f"{s}\n{s}")], "yours has 4,247"),
+        (lambda m, s: [user(s[:500])], "there once, as it is"),
+        (lambda m, s: [user(f"{s}\n{s}")], "there once, as it is"),
+        (lambda m, s: [user(s.lower())], "[fact] The gauge"),
     ],
     "03.2": [
         (lambda m, top, keep=1: [top], "with keep left out and 4 exchanges"),
@@ -107,6 +131,8 @@ WRONG = {
             lambda m, top, keep=2: from_the_end(m, top, keep),
             "with keep left out and 4 exchanges",
         ),
+        (by_length, "with keep=4 and 3 exchanges"),
+        (with_calls_alone, "the second without a call"),
     ],
     "03.3": [
         (each_once, "the new summary should come first, as it is"),
@@ -116,16 +142,32 @@ WRONG = {
         (held_in(sorted), "in the order of the old summary"),
         (held_in(lambda rules: rules or [""]), "if nothing was dropped"),
         (held_in(list, begins="- [rule"), "a line begins nearly as a rule does"),
+        (in_any_case, "a line begins nearly as a rule does"),
+        (held_in(lambda rules: [rule[:60] for rule in rules]), "a long rule"),
+        (of_the_decisions, "a long rule stands before the decisions"),
+        (lambda old, new: rules_stay(old, new.strip()), "begins with an indent"),
     ],
     "03.4": [
-        ({"threshold": 27_200}, "All of it should be kept"),
-        ({"summary_tokens": 1_500}, "It should be under $0.92"),
+        ({"threshold": 27_200, "summary_tokens": 1_000}, "All of it should be kept"),
+        ({"threshold": 20_800, "summary_tokens": 1_500}, "It should be under $0.92"),
+        ({"threshold": 27_200}, "yours has no summary_tokens"),
+        ({}, "yours has no threshold and no summary_tokens"),
+        ({"threshold": 27_200, "summary_tokens": 50_000}, "50,000 is past 4,000"),
         ((27_200, 1_500), "give {"),
         ({"threshold": 27_200, "head_tokens": 600}, "and no other number"),
         ({"threshold": 30_000, "summary_tokens": 1_500}, "30,000 is past 27,360"),
-        ({"threshold": 27_200.5}, "threshold is a number of tokens, such as 1_000"),
-        ({"threshold": None}, "threshold is a number of tokens, such as 1_000"),
-        ({"summary_tokens": "1500"}, "summary_tokens is a number of tokens"),
+        (
+            {"threshold": 27_200.5, "summary_tokens": 1_500},
+            "threshold is a number of tokens, such as 1_000",
+        ),
+        (
+            {"threshold": None, "summary_tokens": 1_500},
+            "threshold is a number of tokens, such as 1_000",
+        ),
+        (
+            {"threshold": 27_200, "summary_tokens": "1500"},
+            "summary_tokens is a number of tokens",
+        ),
     ],
 }
 RIGHT = {

@@ -130,7 +130,12 @@ def focus_once(messages):
 def all_texts(messages, summarize):
     words = "\n\n".join(text for m in messages for text in words_in(m))
     at = last_assistant(messages)
-    return [summary_message(summarize(messages), "t", words), *messages[at:]]
+    return [summary_message(summarize(messages), "saved", words), *messages[at:]]
+
+
+def without_a_name(messages, summarize):
+    top = summary_message(summarize(messages), "", active_request(messages))
+    return [top, *messages[last_assistant(messages) :]]
 
 
 def words_in(message):
@@ -178,7 +183,7 @@ def as_two_lists(messages, summarize):
     at = last_assistant(messages)
     old = messages[:at]
     new = messages[at:]
-    return [summary_message(summarize(old), "t", active_request(messages)), *new]
+    return [summary_message(summarize(old), "saved", active_request(messages)), *new]
 
 
 def by_pairs(messages):
@@ -296,7 +301,7 @@ def unguarded_write(messages):
 
 WRONG = {
     "04.1": [
-        (unguarded, "IndexError"),
+        (unguarded, "IndexError('list index out of range') with messages=[], in line"),
         (last_call_only, "the call stands before another"),
         (sorted_focus, "three calls"),
         (of_any_tool, "another tool has an input of that name"),
@@ -317,6 +322,7 @@ WRONG = {
         (all_texts, "a request that was answered"),
         (without_the_first, "from the first on"),
         (cut_short, "word for word"),
+        (without_a_name, 'should name "saved"'),
     ],
     "04.3": [
         ("rules of the user", "2 of 4 facts and the rule"),
@@ -330,7 +336,7 @@ WRONG = {
         (["rules", "facts"], "give the words of the focus"),
     ],
     "04.4": [
-        (unguarded_write, "IndexError"),
+        (unguarded_write, "with messages=[], in line"),
         (only(lambda calls: calls), "the person has spoken behind the results"),
         (newest_write, "if the newest write failed"),
         (partial(written, good=all), "if the read failed, and the write"),

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from decimal import Decimal
 from random import Random
 
 from agentlib.messages import last_assistant, of_type, tool_names, with_results
@@ -95,6 +96,22 @@ def by_quarters(messages, keep_recent=3, min_chars=100):
     in_place(messages, keep_recent, 4 * min_chars)
 
 
+def measured(size):
+    """Measure the results in another way."""
+
+    def clear(messages, keep_recent=3, min_chars=100):
+        results = [r for m in messages for r in of_type(m, "tool_result")]
+        for result in results[:-keep_recent]:
+            if size(result["content"]) > min_chars:
+                result["content"] = "[Previous: used read_file]"
+
+    return clear
+
+
+by_bytes = measured(lambda text: len(text.encode()))
+without_blanks = measured(lambda text: len(text.strip()))
+
+
 def every_text(messages, keep_recent=3, min_chars=100):
     in_place(messages, keep_recent, min_chars)
     for block in [b for message in messages for b in of_type(message, "text")]:
@@ -172,6 +189,11 @@ def three_keys(messages, keep_recent, min_chars=100):
     return view
 
 
+def with_decimals(behind, cleared, read, write):
+    read, write = Decimal(str(read)), Decimal(str(write))
+    return (write - read) * behind / (read * cleared)
+
+
 WRONG = {
     "02.1": [
         (lambda messages: None, "toolu_1 should read"),
@@ -188,6 +210,8 @@ WRONG = {
         (all_but, "with keep_recent=3 and only two results"),
         (by_quarters, "result toolu_1 should read"),
         (whole_message, "result toolu_1 is lost"),
+        (by_bytes, "80 letters of two bytes"),
+        (without_blanks, "a letter before 200 blanks"),
         (every_text, "something besides the text of results has changed"),
     ],
     "02.2": [
@@ -239,7 +263,7 @@ WRONG = {
     ],
     "02.3": [
         ({"keep_recent": 3, "min_chars": 100}, "should be under 400,000"),
-        ({"min_chars": 3_000}, "give both"),
+        ({"min_chars": 3_000}, "yours has no keep_recent"),
         ((3, 3_000), "give {"),
         ({"keep_recent": 40, "context_window": 10**6}, "and no other number"),
         ({"keep_recent": "3", "min_chars": 100}, "keep_recent"),
@@ -294,6 +318,7 @@ RIGHT = {
     "02.4": [
         lambda behind, cleared, read, write: (write / read - 1) * behind / cleared,
         lambda behind, cleared, read, write: behind * (write - read) / cleared / read,
+        with_decimals,
     ],
 }
 

@@ -253,6 +253,10 @@ WRONG = {
             "order",
         ),
         (
+            ({**DEFINITION, "description": "definitions definitions"}, outline),
+            "in two English words or more",
+        ),
+        (
             ({**DEFINITION, "description": "An outline."}, outline),
             "in two English words or more",
         ),
@@ -281,6 +285,10 @@ RIGHT = {
     ],
     "00.3": [
         (DEFINITION, by_words),
+        (
+            {**DEFINITION, "description": "Table of contents of a Python module"},
+            lambda source: "".join(f"{n}\n" for n in by_words(source).splitlines()),
+        ),
         ({**DEFINITION, "description": "Gives the skeleton of a file."}, by_words),
         ({**DEFINITION, "description": "Lists names without changing it."}, by_words),
     ],

@@ -190,6 +190,7 @@ WRONG = {
         (lambda message, path: None, "the file is not there"),
         (in_latin, "what it gave can't be read: UnicodeDecodeError"),
         (lambda message, path: added(path, json.dumps(message)), "should end with"),
+        (lambda message, path: path.touch(), "the file is empty; close it"),
         (
             lambda message, path: added(path, f"{message}\n"),
             "the last line should be the",

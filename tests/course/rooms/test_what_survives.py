@@ -30,6 +30,12 @@ def in_blocks(messages):
     return lines
 
 
+def in_small_letters(messages):
+    """Take lines that differ by a capital for the same."""
+    lines = pins("person")(messages)
+    return [*{line.lower(): line for line in reversed(lines)}.values()][::-1]
+
+
 def in_any_order(messages):
     return list(set(pins("person")(messages)))
 
@@ -70,6 +76,10 @@ def traces(believes, order=list, has=says):
 def or_a_result(who, witness):
     """Believe a tool's result that a step was done."""
     return is_witness(who, witness) or (witness == "run" and who == "file")
+
+
+def in_any_letters(text, words):
+    return says(text.lower(), words.lower())
 
 
 def by_its_last_word(text, words):
@@ -144,6 +154,15 @@ def lines_that(stay, refuses=lambda invented, claims: 2 * len(invented) > len(cl
 
 def sound(line, invented):
     return line not in invented
+
+
+def of_sets(summary, messages):
+    """Count claims that are alike once."""
+    claims = {line for line in summary.splitlines() if any(claim(line))}
+    bad = {line for line in claims if rests_on(line, messages) is None}
+    if 2 * len(bad) > len(claims):
+        return None
+    return "\n".join(line for line in summary.splitlines() if line not in bad)
 
 
 def in_one_pass(summary, messages):
@@ -261,7 +280,12 @@ WRONG = {
         (pins("person", once=False), "the person says it twice"),
         (in_any_order, "the order has changed"),
         (unless_just_said, "the rule comes again later"),
-        (lambda messages: pins("person")(messages)[:3], "the person has four rules"),
+        *[
+            (lambda messages, n=n: pins("person")(messages)[:n], "twelve rules")
+            for n in (5, 10)
+        ],
+        (in_small_letters, "the person has twelve rules"),
+        (lambda messages: ["Rule: never edit files under vendor/."], "too many"),
         (
             lambda messages: pins("person")(messages[-1:]),
             "the rule stands beside a summary",
@@ -290,6 +314,7 @@ WRONG = {
             traces(lambda who, witness: is_witness(who, witness) or who == "person"),
             "the person says this fact",
         ),
+        (traces(is_witness, has=in_any_letters), "in other letters"),
         (also("run", "call"), "the model wrote of the step into a file"),
         (also("person", "model"), "only the model said this rule"),
         (also("file", "run"), "the model ran a file, and nobody read it"),
@@ -298,7 +323,14 @@ WRONG = {
     ],
     "10.3": [
         (lambda summary, messages: None, "the agent never compacts"),
-        (not_trace, "a line rests on message 0"),
+        (not_trace, "whose index is 0"),
+        (lambda summary, messages: gate(summary, messages[1:]), "whose index is 0"),
+        (of_sets, "ten of nineteen"),
+        (
+            lines_that(sound, refuses=lambda bad, all: len(bad) > 0.55 * len(all)),
+            "ten of nineteen",
+        ),
+        (rearranged(lambda lines: [line.strip() for line in lines]), "is gone"),
         (lambda summary, messages: summary.splitlines(), "a text, not"),
         (
             lambda summary, messages: None if "you may" in summary else summary,
