@@ -175,7 +175,7 @@ def test_a_killed_agent_goes_on(name, folder):
     assert described(folder) == modules(folder)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [NAMES[0], *NAMES[-2:]])
 def test_an_agent_without_a_key_or_a_prompt_says_so_in_a_line(name, tmp_path):
     bare = {k: v for k, v in os.environ.items() if not k.startswith("ANTHROPIC_")}
     for more, words in (
