@@ -169,6 +169,14 @@ def test_a_request_that_is_stopped_counts_in_the_next_one(
         assert wire.server.count == 1
 
 
+def test_a_client_with_a_cap_that_nothing_reaches_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
+    with pytest.raises(ValueError, match="max_usd=nan"):
+        client(live=True, env=None, max_usd=float("nan"), say=str)
+
+
 @pytest.mark.parametrize("asked", [{"stream": True}, {"model": "unknown"}])
 def test_what_no_cap_can_hold_reaches_nobody(
     asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -94,7 +94,7 @@ def importing(module: str, root: Path = ROOT) -> list[str]:
         if not {"browser", "adapters", "benchmarks", "local"} & {*path.parts}
         and any(re.search(p, path.read_text("utf-8")) for p in patterns)
     ]
-    if len(found) < 2:
+    if len(found) < 3:
         folder = root / "tests" / package.partition(".")[0]
         found = [str(path.relative_to(root)) for path in folder.rglob("test_*.py")]
     file = module.replace(".", "/") + ".py"
