@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.browser.page import Notebook, opened
+from tests.browser.page import Notebook, desk, opened
 from tests.browser.servers import NOTEBOOKS, Lab, chromium, jupyter_lab
 from tests.browser.site import served
-from tools import in_page, pages
+from tools import in_page, pages, workbook
 
 
 @pytest.fixture(scope="session")
@@ -69,10 +69,17 @@ def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.fixture(scope="session")
+def window(lab: Lab, browser: Browser) -> Iterator[Page]:
+    """JupyterLab's page, in which one notebook after the other is opened."""
+    with desk(browser, lab.url) as page:
+        yield page
+
+
 @pytest.fixture(scope="module")
-def unrun(lab: Lab, browser: Browser, name: str) -> Iterator[Notebook]:
+def unrun(window: Page, name: str) -> Iterator[Notebook]:
     """The notebook as `make lab` opens it, before anything is run."""
-    with opened(browser, lab.url(name)) as notebook:
+    with opened(window, f"{workbook.FOLDER}/{name}") as notebook:
         yield notebook
 
 

@@ -129,21 +129,23 @@ class Notebook:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.console = list[str]()
-        page.set_default_timeout(PATIENCE * 1000)
-        page.on("console", self._note)
-        page.on("pageerror", lambda error: self.console.append(str(error)))
 
-    def _note(self, message: ConsoleMessage) -> None:
+    def note(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.console.append(f"{message.text} ({message.location.get('url', '')})")
 
-    def open(self, url: str) -> None:
-        """Open the page and wait until it shows every cell."""
-        self.page.goto(url)
-        self.page.wait_for_function("() => window.jupyterapp")
-        self.page.evaluate(SCRIPTS)
-        self.page.evaluate("() => jupyterapp.restored")
-        self.page.wait_for_function("() => course.panel()?.context?.isReady")
+    def note_error(self, error: Exception) -> None:
+        self.console.append(str(error))
+
+    def open(self, path: str) -> None:
+        """Open a notebook and wait until it shows every cell."""
+        self.page.evaluate(
+            "path => void jupyterapp.commands.execute('docmanager:open', {path})", path
+        )
+        self.page.wait_for_function(
+            "path => course.panel()?.context?.path === path", arg=path
+        )
+        self.page.wait_for_function("() => course.panel().context.isReady")
         self.page.evaluate("() => course.panel().revealed")
 
     def follow(self, link: str) -> tuple[str, str]:
@@ -221,14 +223,34 @@ class Notebook:
 
 
 @contextmanager
-def opened(browser: Browser, url: str) -> Iterator[Notebook]:
-    """Open a notebook in a window of its own; shut its kernel down afterwards."""
-    window = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
-    notebook = Notebook(window.new_page())
-    notebook.open(url)
+def desk(browser: Browser, url: str) -> Iterator[Page]:
+    """Open JupyterLab in a window of its own, without a document."""
+    with browser.new_context() as window:
+        page = window.new_page()
+        page.set_default_timeout(PATIENCE * 1000)
+        page.goto(url)
+        page.wait_for_function("() => window.jupyterapp")
+        page.evaluate(SCRIPTS)
+        page.evaluate("() => jupyterapp.restored")
+        yield page
+
+
+@contextmanager
+def opened(page: Page, path: str) -> Iterator[Notebook]:
+    """Open a notebook; shut its kernel down afterwards, and close all documents."""
+    notebook = Notebook(page)
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    page.on("console", notebook.note)
+    page.on("pageerror", notebook.note_error)
+    notebook.open(path)
     yield notebook
-    notebook.page.evaluate("() => course.panel().sessionContext.shutdown()")
-    window.close()
+    page.evaluate("() => course.panel().sessionContext.shutdown()")
+    # Closing by a command would ask whether to save.
+    page.evaluate(
+        "() => [...jupyterapp.shell.widgets('main')].forEach(w => w.dispose())"
+    )
+    page.remove_listener("console", notebook.note)
+    page.remove_listener("pageerror", notebook.note_error)
 
 
 class Panel:
@@ -298,7 +320,7 @@ def press(handle: Locator) -> None:
     handle.press("ArrowLeft" if is_high(handle) else "ArrowRight")
 
 
-def drag(handle: Locator, share: float, steps: int = 6) -> None:
+def drag(handle: Locator, share: float, steps: int = 3) -> None:
     """Drag a slider's knob with the mouse to a share of the slider's length."""
     handle.hover()
     knob = handle.bounding_box()

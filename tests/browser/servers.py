@@ -66,13 +66,9 @@ class Lab:
     root: Path
 
     @property
-    def folder(self) -> Path:
-        """The lessons that `url` opens."""
-        return self.root / workbook.FOLDER
-
-    def url(self, notebook: str, folder: str = workbook.FOLDER) -> str:
-        """Return the page of a notebook, with nothing else open."""
-        return f"{self.address}/lab/tree/{folder}/{notebook}?reset&token={self.token}"
+    def url(self) -> str:
+        """The page of JupyterLab, with nothing open."""
+        return f"{self.address}/lab?reset&token={self.token}"
 
 
 @contextmanager

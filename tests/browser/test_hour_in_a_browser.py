@@ -133,28 +133,6 @@ def test_a_prediction_is_set_beside_the_learners_own_run(hour):
     assert form.locator("output").inner_text() == "finishes: you said yes, it is no"
 
 
-def test_stop_ends_a_loop_and_python_starts_again(hour):
-    page, _ = hour
-    page.evaluate("() => localStorage.clear()")
-    page.reload()
-    section = page.locator("section.live").nth(1)
-    section.locator(".run").click()
-    finished(page)
-    section.locator("[role=textbox]").focus()
-    page.keyboard.press("Control+a")
-    page.keyboard.insert_text("while True:\n    pass")
-    page.keyboard.press("Control+Enter")
-    section.locator(".stop").wait_for()
-    page.wait_for_timeout(500)
-    section.locator(".stop").click()
-    finished(page)
-    assert "Python starts again" in section.locator(".state").inner_text()
-    section.locator(".stub").click()
-    section.locator(".run").click()
-    finished(page)
-    assert said(page, "exercise-03-2").startswith("03.2 not yet: with keep left out")
-
-
 def test_a_run_in_the_page_has_the_numbers_of_the_usual_python(hour, tmp_path: Path):
     page, _ = hour
     page.evaluate("() => localStorage.clear()")
@@ -174,6 +152,24 @@ def test_a_run_in_the_page_has_the_numbers_of_the_usual_python(hour, tmp_path: P
         name: shown for name, shown in json.loads(usual.stdout).items() if shown
     }
     assert stored(page)["outputs"] == expected
+
+
+def test_stop_ends_a_loop_and_python_starts_again(hour):
+    page, _ = hour
+    section = page.locator("section.live").nth(1)
+    section.locator("[role=textbox]").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text("while True:\n    pass")
+    page.keyboard.press("Control+Enter")
+    section.locator(".stop").wait_for()
+    page.wait_for_timeout(500)
+    section.locator(".stop").click()
+    finished(page)
+    assert "Python starts again" in section.locator(".state").inner_text()
+    section.locator(".stub").click()
+    section.locator(".run").click()
+    finished(page)
+    assert said(page, "exercise-03-2").startswith("03.2 not yet: with keep left out")
 
 
 def test_nothing_comes_from_another_host(hour, server: str):
