@@ -27,7 +27,7 @@ from offline_api.server import Server
 from tests.adapters.test_docs import EXAMPLES
 from tools import my_agent
 from windtunnel import judge, play, runner
-from windtunnel.tasks.scenarios import TRACE
+from windtunnel.tasks.scenarios import REVIEW, TRACE
 
 PROMPT = "Read every Python file one by one and write a report"
 MESSAGES = {
@@ -103,6 +103,9 @@ def workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr("course._refusal", lambda exercise, function: "")
     monkeypatch.setattr(scoreboard, "_OWN", {})
+    # The scorecard's session is four times as long. This fills its window as well.
+    monkeypatch.setattr(scoreboard, "LONG", REVIEW)
+    monkeypatch.setattr(scoreboard, "WINDOW", 16_000)
     (tmp_path / yours.MARK).write_text("{}", "utf-8")
     (tmp_path / "work").mkdir()
     for n in range(24):
