@@ -97,11 +97,6 @@ def without(tmp_path_factory: Any) -> Case:
 
 
 @pytest.fixture(scope="module")
-def with_hook(tmp_path_factory: Any) -> Case:
-    return case(tmp_path_factory.mktemp("with"), PROMPTS, OURS)
-
-
-@pytest.fixture(scope="module")
 def beside(tmp_path_factory: Any) -> Case:
     folder = tmp_path_factory.mktemp("beside")
     (folder / "theirs.py").write_text(THEIRS, encoding="utf-8")
@@ -120,13 +115,9 @@ def test_without_the_hook_the_first_rule_is_gone(without: Case):
     assert "first line of every report" not in without.last
 
 
-def test_with_the_hook_both_prompts_stand_word_for_word(with_hook: Case):
-    assert with_hook.standing == [True, True]
-    assert with_hook.last.count(SAID) == 1
-
-
-def test_beside_a_hook_of_somebody_else_both_texts_stand(beside: Case):
+def test_with_the_hook_both_prompts_stand_beside_the_text_of_another(beside: Case):
     assert beside.standing == [True, True]
+    assert beside.last.count(SAID) == 1
     assert beside.last.count(OTHER) == 280
 
 
@@ -139,7 +130,7 @@ def test_of_20_000_characters_the_ends_and_all_later_words_arrive(long: Case):
     assert "persisted-output" not in long.last
 
 
-@pytest.mark.parametrize("name", ["without", "with_hook", "beside", "long"])
+@pytest.mark.parametrize("name", ["without", "beside", "long"])
 def test_check_says_what_the_requests_show(name: str, request: Any):
     one: Case = request.getfixturevalue(name)
     record = read(lines_of(one.ran.session))
@@ -150,14 +141,14 @@ def test_check_says_what_the_requests_show(name: str, request: Any):
     assert record.said == [prompt.strip() for prompt in one.prompts]
 
 
-def test_the_report_counts_what_the_hook_put_back(without: Case, with_hook: Case):
+def test_the_report_counts_what_the_hook_put_back(without: Case, beside: Case):
     [before, after] = [
         [
             flag
             for one in compacted(load(each.ran.session))
             for flag in one.kept[EARLIER]
         ]
-        for each in (without, with_hook)
+        for each in (without, beside)
     ]
     assert not all(before)
     assert after
