@@ -12,7 +12,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "off": (-80, -60, -40, -20, 0, 20, 50, 100),
     },
     "02_micro_compact": {
-        "keep_recent": (*range(6), 8, 12, 40),
+        "keep_recent": (0, 1, 2, 3, 5, 8, 40),
         "min_chars": (100, 4_000),
         "cleared": range(4_000, 40_001, 4_000),
         "behind": range(2_000, 40_001, 4_000),
@@ -27,9 +27,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "words": ("", "rules of the user"),
     },
     "05_transcripts": {"search": ("",)},
-    "06_head_and_tail": {
-        "summary_tokens": (150, 300, 450, 600, 750, 900, 1_200, 1_600)
-    },
+    "06_head_and_tail": {"summary_tokens": (150, 300, 450, 600, 900, 1_600)},
     "07_recovery": {
         "rate": (0, 50, 100),
         "length": (500, 3_000),
@@ -42,14 +40,14 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "ratio": (5, 8, 10, 12, 13, 15, 18, 20, 21, 22, 23, 25, 30, 40, 50, 60),
     },
     "an_hour": {
-        "threshold": (3_000, 4_000, 6_000, 8_000, 10_400, 13_000),
-        "keep_recent": (0, 1, 3, 8),
+        "threshold": (3_000, 6_000, 10_400, 13_000),
+        "keep_recent": (0, 3, 8),
     },
     "what_if": {
         "default": {
             "clear_when": ("always", "cold", "never"),
             "keep_recent": (0, 1, 3, 5, 8, 20),
-            "summary_tokens": (800, 1_440, 2_000),
+            "summary_tokens": (800, 1_440),
         },
         "course start": {
             "keep_recent": (*range(7), 8, 12, 20),
