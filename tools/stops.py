@@ -63,21 +63,23 @@ Those of the bench are by preset: "" stands for any other.
 """
 
 SECONDS: Mapping[str, int] = {
-    "what_if": 22,
-    "02_micro_compact": 22,
-    "11_your_engine": 16,
-    "08_cost": 16,
-    "07_recovery": 14,
-    "04_manual_compact": 13,
-    "an_hour": 12,
-    "06_head_and_tail": 12,
-    "03_auto_compact": 11,
+    "what_if": 32,
+    "02_micro_compact": 24,
+    "11_your_engine": 23,
+    "04_manual_compact": 19,
+    "07_recovery": 19,
+    "08_cost": 18,
+    "03_auto_compact": 16,
+    "an_hour": 15,
+    "museum": 14,
+    "05_transcripts": 13,
+    "06_head_and_tail": 13,
+    "10_what_survives": 11,
     "01_estimation": 10,
-    "05_transcripts": 9,
-    "09_sessions": 8,
+    "09_sessions": 9,
 }
 """How long one core needs to record a notebook, the longest first."""
-USUAL = 5
+USUAL = 6
 """Seconds of any other notebook."""
 
 

@@ -1,20 +1,18 @@
 """Share one JupyterLab and one Chromium per worker, and open and run each notebook
 once."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 from playwright.sync_api import Browser, Page
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.browser.page import Notebook, desk, opened
 from tests.browser.servers import NOTEBOOKS, Lab, chromium, jupyter_lab
 from tests.browser.site import served
-from tools import in_page, pages, workbook
+from tools import pages, workbook
 
 
 @pytest.fixture(scope="session")
@@ -30,20 +28,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The web pages, made once for all workers.
-
-    This is quick if `make html` has recorded the panels before.
-    """
-    own = tmp_path_factory.getbasetemp()
-    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    out = shared / "site"
-    with FileLock(shared / "site.lock"):
-        if not out.exists():
-            unfinished = shared / "unfinished"
-            pages.build(unfinished, pages.recorded(), in_page.make())
-            unfinished.rename(out)
-    return out
+def site() -> Path:
+    """The web pages. `make test-browser` has just made them."""
+    return pages.OUT
 
 
 @pytest.fixture(scope="session")
