@@ -17,6 +17,7 @@ from session_report.report import of_overview
 from tests.builders import text
 
 Line = dict[str, Any]
+OPUS = "claude-opus-5-5"  # $4 a million tokens in, 5 and 8 written, 0.20 read, 20 out
 
 JUNK: list[Any] = [
     None, True, -1, -1.5, 7, 10**400, 1e308, float("nan"), float("inf"), "", "x", [], {},
@@ -56,6 +57,31 @@ def counts(
         "cache_creation_input_tokens": written,
         **more,
     }
+
+
+def said(second: float, content: Any = "Go on.", **more: Any) -> Line:
+    """Return a line of Claude Code's: what the person said, or results."""
+    line = {"type": "user", "uuid": f"u{second}", "timestamp": at(second)}
+    return {**line, "message": {"role": "user", "content": content}, **more}
+
+
+def replied(
+    second: float,
+    usage: Line | None,
+    content: Any = "Done.",
+    *,
+    name: str | None = "",
+    stop: str | None = "end_turn",
+    model: str = OPUS,
+    **more: Any,
+) -> Line:
+    """Return a line of Claude Code's: a response, or a block of one."""
+    blocks = [text(content)] if isinstance(content, str) else content
+    message = {"role": "assistant", "content": blocks, "model": model}
+    message |= {"usage": usage, "stop_reason": stop}
+    message |= {} if name is None else {"id": name or f"m{second}"}
+    line = {"type": "assistant", "uuid": f"a{second}", "timestamp": at(second)}
+    return {**line, "message": message, **more}
 
 
 def load(folder: Path, *lines: Any, name: str = "theirs.jsonl") -> Session:

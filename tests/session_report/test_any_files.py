@@ -17,16 +17,17 @@ from tests.session_report.session_files import (
     Line,
     counts,
     places,
+    replied,
+    said,
     spoiled,
     written,
 )
-from tests.session_report.test_bills_of_files import reply, said
 from tests.session_report.test_session_formats import EXAMPLES
-from tests.session_report.test_session_report import a_day, boundary, run, words
+from tests.session_report.test_session_report import a_day, boundary, run
 
 GOOD = [
     said(0, "Name the prices."),
-    reply(5, counts(1_000, 100), "All good.", name="good", requestId="good"),
+    replied(5, counts(1_000, 100), "All good.", name="good", requestId="good"),
 ]
 SEEDS = {**EXAMPLES, "Claude Code": a_day()}
 
@@ -76,13 +77,13 @@ def test_any_bytes_leave_the_numbers_of_other_files(
 
 
 def test_a_session_that_begins_with_a_summary_is_read(tmp_path: Path) -> None:
-    summary = words(0, "All is well.", isCompactSummary=True)
+    summary = said(0, "All is well.", isCompactSummary=True)
     written(tmp_path, *GOOD, name="good")
     for number, lines in enumerate(
         (
             [summary],
-            [summary, reply(5, counts(9, 9))],
-            [*boundary(0, "Well."), reply(5, counts(9, 9))],
+            [summary, replied(5, counts(9, 9))],
+            [*boundary(0, "Well."), replied(5, counts(9, 9))],
             [*boundary(0, "Well."), *boundary(9, "Better.")],
         )
     ):
@@ -93,10 +94,10 @@ def test_a_session_that_begins_with_a_summary_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [[], {}, "x", -1, 1e400, 10**400, None])
 def test_the_size_of_a_compaction_may_be_anything(tmp_path: Path, size: Any) -> None:
-    start = [said(0), reply(5, counts(9, 9)), said(6)]
+    start = [said(0), replied(5, counts(9, 9)), said(6)]
     odd = boundary(7, "Well.")
     odd[0]["compactMetadata"] |= {"preTokens": size, "postTokens": size}
-    path = written(tmp_path, *start, *odd, reply(9, counts(9, 9)), name="odd")
+    path = written(tmp_path, *start, *odd, replied(9, counts(9, 9)), name="odd")
     for form in ([], ["--tables"], ["--json"], ["--what-if"]):
         assert run(path, *form).exit_code == 0
 
@@ -105,7 +106,7 @@ def test_odd_names_and_times_are_shown(tmp_path: Path) -> None:
     written(tmp_path, *GOOD, name="good")
     read = {"type": "tool_use", "id": "t", "name": "Read"}
     call = [{**read, "input": {"file_path": "/shop/\ud800.py"}}]
-    late = {**reply(5, counts(9, 9), call), "timestamp": "9999-12-31T23:59:59.999Z"}
+    late = {**replied(5, counts(9, 9), call), "timestamp": "9999-12-31T23:59:59.999Z"}
     written(tmp_path, said(0), late, name="late")
     os.mkfifo(tmp_path / "pipe.jsonl")
     (tmp_path / "folder.jsonl").mkdir()

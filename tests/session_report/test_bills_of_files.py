@@ -15,37 +15,15 @@ from session_report.overview import ESTIMATED, STATED, UNCOUNTED, overview
 from session_report.report import of_overview
 from session_report.usages import calls_of
 from session_report.what_if import SMALL, window_of
-from tests.session_report.session_files import Line, counts, written
-
-OPUS = "claude-opus-5-5"  # $4 a million tokens in, 5 and 8 written, 0.20 read, 20 out
-
-
-def at(second: float) -> str:
-    return f"2026-03-02T10:{int(second) // 60:02d}:{second % 60:06.3f}Z"
-
-
-def said(second: int, content: Any = "Go on.", **more: Any) -> Line:
-    message = {"role": "user", "content": content}
-    line = {"type": "user", "uuid": f"u{second}", "timestamp": at(second)}
-    return {**line, "message": message, **more}
-
-
-def reply(
-    second: int,
-    usage: Line | None,
-    block: Any = "Done.",
-    *,
-    name: str | None = "",
-    stop: str | None = "end_turn",
-    model: str = OPUS,
-    **more: Any,
-) -> Line:
-    content = [{"type": "text", "text": block}] if isinstance(block, str) else block
-    message = {"role": "assistant", "content": content, "model": model}
-    message |= {"usage": usage, "stop_reason": stop}
-    message |= {} if name is None else {"id": name or f"m{second}"}
-    line = {"type": "assistant", "uuid": f"a{second}", "timestamp": at(second)}
-    return {**line, "message": message, **more}
+from tests.session_report.session_files import (
+    OPUS,
+    Line,
+    at,
+    counts,
+    replied,
+    said,
+    written,
+)
 
 
 def sums(path: Path, **options: Any) -> Line:
@@ -64,7 +42,7 @@ def sums(path: Path, **options: Any) -> Line:
 
 def test_counts_that_a_relay_sends_as_text_are_counts(tmp_path: Path) -> None:
     usage = {name: str(count) for name, count in counts(1_000, 100).items()}
-    row = sums(written(tmp_path, said(0), reply(5, usage)))
+    row = sums(written(tmp_path, said(0), replied(5, usage)))
     assert (row["tokens"], row["dollars"]) == (1_100, pytest.approx(0.006))
     assert UNCOUNTED not in row["notes"]
 
@@ -87,7 +65,7 @@ def test_an_advisor_is_paid_beside_the_model_that_answers(tmp_path: Path) -> Non
         "model": "claude-opus-4-7",
         **counts(50_000, 900),
     }
-    path = written(tmp_path, said(0), reply(5, rolled(one, other, two)))
+    path = written(tmp_path, said(0), replied(5, rolled(one, other, two)))
     row = sums(path)
     own = (2 * 4 + 440 * 20 + 207_000 * 0.2 + 7_600 * 5) / 1e6
     assert row["dollars"] == pytest.approx(own + (50_000 * 5 + 900 * 25) / 1e6)
@@ -124,8 +102,15 @@ def test_a_prompt_is_that_of_the_last_call_and_not_their_sum(tmp_path: Path) -> 
         {"type": "advisor_message", "model": OPUS, **counts()},
         {"type": "message", **counts(2, 200, 151_000, 1_000)},
     )
-    lines = [said(0), reply(5, counts(2, 9, 0, 148_000)), said(20), reply(25, usage)]
-    path = written(tmp_path, *lines, said(40), reply(45, counts(2, 9, 152_000, 1_000)))
+    lines = [
+        said(0),
+        replied(5, counts(2, 9, 0, 148_000)),
+        said(20),
+        replied(25, usage),
+    ]
+    path = written(
+        tmp_path, *lines, said(40), replied(45, counts(2, 9, 152_000, 1_000))
+    )
     rows = responses(session := sessions.load(path))
     assert [row["prompt"] for row in rows] == [148_002, 152_002, 153_002]
     assert [row["gone"] for row in rows] == [0, 0, 0]
@@ -136,7 +121,7 @@ def test_a_prompt_is_that_of_the_last_call_and_not_their_sum(tmp_path: Path) -> 
 def test_two_short_prompts_of_one_response_are_no_long_one(tmp_path: Path) -> None:
     step = {"type": "message", **counts(60_000, 100)}
     usage = rolled(step, step)
-    path = written(tmp_path, said(0), reply(5, usage, model="claude-haiku-5-5"))
+    path = written(tmp_path, said(0), replied(5, usage, model="claude-haiku-5-5"))
     assert sums(path)["dollars"] == pytest.approx((120_000 * 0.1 + 200 * 0.5) / 1e6)
 
 
@@ -146,7 +131,7 @@ def test_a_call_of_any_type_that_the_counts_leave_out_is_paid(
 ) -> None:
     last = {"type": "message", **counts(20, 500, 30_000)}
     usage = rolled({"type": kind, **counts(180_000, 3_500)}, last)
-    row = sums(written(tmp_path, said(0), reply(5, usage)))
+    row = sums(written(tmp_path, said(0), replied(5, usage)))
     own = (20 * 4 + 500 * 20 + 30_000 * 0.2) / 1e6
     assert row["dollars"] == pytest.approx(own + (180_000 * 4 + 3_500 * 20) / 1e6)
 
@@ -155,7 +140,7 @@ def test_a_fallback_that_the_counts_are_of_is_paid_once(tmp_path: Path) -> None:
     refused = {"type": "message", "model": "claude-opus-5", **counts(1_000, 100)}
     served = {"type": "fallback_message", "model": OPUS, **counts(1_000, 400)}
     usage = {**counts(1_000, 400), "iterations": [refused, served]}
-    row = sums(written(tmp_path, said(0), reply(5, usage)))
+    row = sums(written(tmp_path, said(0), replied(5, usage)))
     first = (1_000 * 5 + 100 * 25) / 1e6
     assert row["dollars"] == pytest.approx(first + (1_000 * 4 + 400 * 20) / 1e6)
 
@@ -166,7 +151,7 @@ def test_calls_of_two_models_that_the_counts_sum_up_have_their_own_prices(
     refused = {"type": "message", "model": "claude-opus-5", **counts(1_000, 100)}
     served = {"type": "fallback_message", "model": OPUS, **counts(2_000, 400)}
     usage = {**counts(3_000, 500), "iterations": [refused, served]}
-    row = sums(written(tmp_path, said(0), reply(5, usage)))
+    row = sums(written(tmp_path, said(0), replied(5, usage)))
     first = (1_000 * 5 + 100 * 25) / 1e6
     assert row["dollars"] == pytest.approx(first + (2_000 * 4 + 400 * 20) / 1e6)
     assert row["tokens"] == 3_500
@@ -180,7 +165,7 @@ def test_iterations_of_any_form_leave_the_counts_as_they_are(
     tmp_path: Path, listed: Any
 ) -> None:
     usage = {**counts(1_000, 100), "iterations": listed}
-    row = sums(written(tmp_path, said(0), reply(5, usage)))
+    row = sums(written(tmp_path, said(0), replied(5, usage)))
     assert row["dollars"] == pytest.approx(0.006)
 
 
@@ -192,7 +177,7 @@ def test_the_split_of_the_call_that_was_billed_counts(tmp_path: Path) -> None:
         {**counts(2, 10, 30, 600), "cache_creation": hours},
     ]
     usage = {**counts(2, 10, 30, 600), "cache_creation": old, "iterations": steps}
-    row = sums(written(tmp_path, said(0), reply(5, usage)))
+    row = sums(written(tmp_path, said(0), replied(5, usage)))
     paid = 2 * 4 + 10 * 20 + 30 * 0.2 + 500 * 8 + 100 * 5
     assert row["dollars"] == pytest.approx(paid / 1e6)
 
@@ -205,7 +190,10 @@ def relayed(session: str, turns: int, **more: Any) -> list[Line]:
     lines = list[Line]()
     for turn in range(turns):
         usage = counts(1_000 + 100 * turn, 50)
-        lines += [said(100 * turn), reply(100 * turn + 5, usage, name="relay", **more)]
+        lines += [
+            said(100 * turn),
+            replied(100 * turn + 5, usage, name="relay", **more),
+        ]
     return [{**line, "uuid": f"{session} {line['uuid']}"} for line in lines]
 
 
@@ -222,7 +210,7 @@ def test_equal_replies_of_two_requests_are_two_responses(tmp_path: Path) -> None
         for second, request in ((0, "r1"), (2, "r2"))
         for line in (
             said(second),
-            reply(second + 1, counts(100, 10), name="x", requestId=request),
+            replied(second + 1, counts(100, 10), name="x", requestId=request),
         )
     ]
     assert sums(written(tmp_path, *lines))["responses"] == 2
@@ -231,23 +219,26 @@ def test_equal_replies_of_two_requests_are_two_responses(tmp_path: Path) -> None
 def test_lines_of_one_request_are_one_response_without_a_message_id(
     tmp_path: Path,
 ) -> None:
-    first = reply(5, counts(100, 1), "a", name=None, stop=None, requestId="r1")
-    second = reply(6, counts(100, 9), "b", name=None, requestId="r1")
-    third = reply(25, counts(200, 9), "c", name=None, requestId="r2")
+    first = replied(5, counts(100, 1), "a", name=None, stop=None, requestId="r1")
+    second = replied(6, counts(100, 9), "b", name=None, requestId="r1")
+    third = replied(25, counts(200, 9), "c", name=None, requestId="r2")
     row = sums(written(tmp_path, said(0), first, second, said(20), third))
     assert (row["responses"], row["tokens"]) == (2, 318)
 
 
 def test_a_last_line_with_nothing_takes_nothing_away(tmp_path: Path) -> None:
-    first = reply(5, counts(5_000, 1), "a", name="m", stop=None)
-    last = reply(6, counts(0, 30), "b", name="m")
+    first = replied(5, counts(5_000, 1), "a", name="m", stop=None)
+    last = replied(6, counts(0, 30), "b", name="m")
     row = sums(written(tmp_path, said(0), first, last))
     assert row["tokens"] == 5_030
 
 
 def test_of_two_copies_the_fuller_one_counts(tmp_path: Path) -> None:
-    torn = [said(0), reply(5, counts(100, 1), "a", name="m", stop=None, requestId="r")]
-    rest = reply(9, counts(100, 900), "b", name="m", requestId="r")
+    torn = [
+        said(0),
+        replied(5, counts(100, 1), "a", name="m", stop=None, requestId="r"),
+    ]
+    rest = replied(9, counts(100, 900), "b", name="m", requestId="r")
     written(tmp_path, *torn, name="a")
     written(tmp_path, *torn, rest, name="b")
     row = sums(tmp_path)
@@ -288,24 +279,25 @@ def test_a_copy_counts_once_whatever_it_lacks(copy: Any, tmp_path: Path) -> None
     thought = [{"type": "thinking", "thinking": "Hm.", "signature": "x"}]
     lines = [
         said(0),
-        reply(2, counts(1_000, 9), thought, name="m1", stop=None, requestId="r1"),
-        reply(3, counts(1_000, 200), "Yes.", name="m1", requestId="r1"),
+        replied(2, counts(1_000, 9), thought, name="m1", stop=None, requestId="r1"),
+        replied(3, counts(1_000, 200), "Yes.", name="m1", requestId="r1"),
         said(10, "And then?"),
-        reply(12, counts(300, 100, 1_000), "No.", name="m2", requestId="r2"),
+        replied(12, counts(300, 100, 1_000), "No.", name="m2", requestId="r2"),
     ]
     alone = sums(written(tmp_path, *lines, name="z"))
-    more = reply(22, counts(50, 5, 1_300), name="m3", requestId="r3")
+    more = replied(22, counts(50, 5, 1_300), name="m3", requestId="r3")
     written(tmp_path, *copy(lines), said(20), more, name="a")
     both = sums(tmp_path)
     assert both["responses"] == alone["responses"] + 1 == 3
     assert both["tokens"] == alone["tokens"] + 1_355
-    assert [row["day"] for row in both["report"]["days"]] == ["2026-03-02"]
+    days = [[row["day"] for row in each["report"]["days"]] for each in (alone, both)]
+    assert days[0] == days[1]
 
 
 def test_a_session_keeps_what_a_subagent_begins_with(tmp_path: Path) -> None:
-    lines = [said(0), reply(2, counts(1_000, 200), name="m1", requestId="r1")]
+    lines = [said(0), replied(2, counts(1_000, 200), name="m1", requestId="r1")]
     written(tmp_path, *lines)
-    aside = [said(9), reply(10, counts(50, 30), name="m2", requestId="r2")]
+    aside = [said(9), replied(10, counts(50, 30), name="m2", requestId="r2")]
     copied = [{**line, "isSidechain": True} for line in (*lines, *aside)]
     written(tmp_path / "s" / "subagents", *copied, name="agent-1")
     kinds = sums(tmp_path)["report"]["kinds"]
@@ -317,9 +309,9 @@ def test_a_subagent_in_a_saved_stream_is_a_conversation_beside_it(
     tmp_path: Path,
 ) -> None:
     lines = streamed([
-        said(0), reply(2, counts(20_000, 200)),
-        said(3), reply(4, counts(5_000, 50)),
-        said(5), reply(6, counts(300, 100, 20_000)),
+        said(0), replied(2, counts(20_000, 200)),
+        said(3), replied(4, counts(5_000, 50)),
+        said(5), replied(6, counts(300, 100, 20_000)),
     ])  # fmt: skip
     for line in lines[2:4]:
         line["parent_tool_use_id"] = "T1"
@@ -337,11 +329,11 @@ def test_a_subagent_in_a_saved_stream_is_a_conversation_beside_it(
 def test_a_session_without_counts_is_there_and_says_so(
     tmp_path: Path, usage: Line | None
 ) -> None:
-    written(tmp_path, said(0), reply(5, usage), name="bare")
+    written(tmp_path, said(0), replied(5, usage), name="bare")
     alone = sums(tmp_path)
     assert (alone["sessions"], alone["responses"], alone["tokens"]) == (1, 1, 0)
     assert alone["notes"] == {UNCOUNTED: 1}
-    written(tmp_path, said(0), reply(6, counts(1_000, 100)), name="good")
+    written(tmp_path, said(0), replied(6, counts(1_000, 100)), name="good")
     both = sums(tmp_path)
     assert (both["sessions"], both["responses"]) == (2, 2)
     assert both["dollars"] == pytest.approx(0.006)
@@ -351,15 +343,15 @@ def test_what_the_model_did_not_write_is_no_answer_of_its(tmp_path: Path) -> Non
     advice = {"type": "advisor_tool_result", "content": {"text": "word " * 9_000}}
     found = {"type": "web_search_tool_result", "content": [{"text": "x" * 9_000}]}
     own = {"type": "text", "text": "word " * 400}
-    final = reply(5, counts(10, 491), [own, advice, found])
-    begun = reply(25, counts(10, 1), [own, advice, found], stop=None)
+    final = replied(5, counts(10, 491), [own, advice, found])
+    begun = replied(25, counts(10, 1), [own, advice, found], stop=None)
     row = sums(written(tmp_path, said(0), final, said(20), begun))
     assert row["where"]["answers"] == 491 + 570  # 2,000 characters x 0.285
     assert row["notes"] == {ESTIMATED: 1}
 
 
 def test_a_final_count_stays_however_small(tmp_path: Path) -> None:
-    row = sums(written(tmp_path, said(0), reply(5, counts(10, 60), "=" * 2_000)))
+    row = sums(written(tmp_path, said(0), replied(5, counts(10, 60), "=" * 2_000)))
     assert row["where"]["answers"] == 60
 
 
@@ -367,8 +359,8 @@ def test_a_final_count_stays_however_small(tmp_path: Path) -> None:
 
 
 def test_dollars_of_a_file_count_where_the_list_has_none(tmp_path: Path) -> None:
-    stated = reply(5, counts(1_000, 100), model="house-model", costUSD=0.0045)
-    listed = reply(25, counts(1_000, 100), costUSD=7.0)
+    stated = replied(5, counts(1_000, 100), model="house-model", costUSD=0.0045)
+    listed = replied(25, counts(1_000, 100), costUSD=7.0)
     row = sums(written(tmp_path, said(0), stated, said(20), listed))
     assert row["dollars"] == pytest.approx(0.0045 + 0.006)
     assert row["notes"] == {STATED: 1}
@@ -377,7 +369,7 @@ def test_dollars_of_a_file_count_where_the_list_has_none(tmp_path: Path) -> None
 def test_what_is_not_priced_is_counted_where_the_copies_are_not(tmp_path: Path) -> None:
     odd = {**counts(1_000, 100), "service_tier": "priority", "speed": "fast"}
     odd |= {"server_tool_use": {"web_search_requests": 4}}
-    lines = [said(0), reply(5, odd, model="claude-haiku-4-5", requestId="r")]
+    lines = [said(0), replied(5, odd, model="claude-haiku-4-5", requestId="r")]
     written(tmp_path, *lines, name="a")
     written(tmp_path, *lines, name="b")
     numbers = {
@@ -387,8 +379,8 @@ def test_what_is_not_priced_is_counted_where_the_copies_are_not(tmp_path: Path) 
 
 
 def test_a_price_of_ones_own_counts_in_place_of_the_lists(tmp_path: Path) -> None:
-    other = reply(25, counts(1_000, 100), model="house-model")
-    path = written(tmp_path, said(0), reply(5, counts(1_000, 100)), said(20), other)
+    other = replied(25, counts(1_000, 100), model="house-model")
+    path = written(tmp_path, said(0), replied(5, counts(1_000, 100)), said(20), other)
     prices = [("house-model", "1,10"), (OPUS, "2,10")]
     assert sums(path, prices=prices)["dollars"] == pytest.approx(0.002 + 0.003)
     assert sums(path)["dollars"] == pytest.approx(0.006)
@@ -400,7 +392,7 @@ def test_a_price_of_ones_own_counts_in_place_of_the_lists(tmp_path: Path) -> Non
 def test_a_second_compaction_that_copies_the_old_lines_is_no_rewind(
     tmp_path: Path,
 ) -> None:
-    first = [said(0), reply(5, counts(9, 9)), said(10), reply(15, counts(9, 9))]
+    first = [said(0), replied(5, counts(9, 9)), said(10), replied(15, counts(9, 9))]
     for line, parent in zip(first, (None, "u0", "a5", "u10"), strict=True):
         line["parentUuid"] = parent
 
@@ -414,12 +406,12 @@ def test_a_second_compaction_that_copies_the_old_lines_is_no_rewind(
     second = [
         *compacted(20, "a15"),
         said(30, parentUuid="u21"),
-        reply(35, counts(9, 9), parentUuid="u30"),
+        replied(35, counts(9, 9), parentUuid="u30"),
     ]
     hook: Line = {"type": "system", "subtype": "stop_hook_summary", "uuid": "h"}
     hook |= {"parentUuid": "a15", "timestamp": at(36)}
     third = [*compacted(40, "h"), said(50, parentUuid="u41")]
-    third.append(reply(55, counts(9, 9), parentUuid="u50"))
+    third.append(replied(55, counts(9, 9), parentUuid="u50"))
     path = written(tmp_path, *first, *second, *first, hook, *third)
     assert (sums(path)["responses"], sums(path)["notes"]) == (4, {})
     assert len(sessions.load(path).compactions) == 2
@@ -428,8 +420,8 @@ def test_a_second_compaction_that_copies_the_old_lines_is_no_rewind(
 def test_a_boundary_whose_summary_is_missing_is_a_compaction(tmp_path: Path) -> None:
     bare = {"type": "system", "subtype": "compact_boundary", "uuid": "b"}
     bare |= {"timestamp": at(10), "compactMetadata": {"preTokens": 20_010}}
-    lines = [said(0), reply(5, counts(20_000, 9)), bare]
-    path = written(tmp_path, *lines, said(20), reply(25, counts(9_000, 9)))
+    lines = [said(0), replied(5, counts(20_000, 9)), bare]
+    path = written(tmp_path, *lines, said(20), replied(25, counts(9_000, 9)))
     assert len(sessions.load(path).compactions) == 1
     assert [row["gone"] for row in responses(sessions.load(path))] == [0, 0]
 
@@ -440,9 +432,9 @@ def test_a_boundary_whose_summary_is_missing_is_a_compaction(tmp_path: Path) -> 
 def test_a_subagent_in_the_sessions_own_file_is_paid_and_named(tmp_path: Path) -> None:
     side = [
         said(2, isSidechain=True),
-        reply(3, counts(9_000, 900), isSidechain=True, requestId="r"),
+        replied(3, counts(9_000, 900), isSidechain=True, requestId="r"),
     ]
-    path = written(tmp_path, said(0), reply(1, counts(100, 10)), *side)
+    path = written(tmp_path, said(0), replied(1, counts(100, 10)), *side)
     row = sums(path)
     assert (row["responses"], row["tokens"]) == (2, 10_010)
     kinds = {each["kind"]: each["responses"] for each in row["report"]["kinds"]}
@@ -455,10 +447,10 @@ def test_files_of_a_workflow_belong_to_the_project_and_its_journal_is_no_session
     tmp_path: Path,
 ) -> None:
     shop = tmp_path / "-shop"
-    written(shop, said(0), reply(5, counts(100, 10)), name="s")
+    written(shop, said(0), replied(5, counts(100, 10)), name="s")
     lines = [
         said(1, isSidechain=True),
-        reply(6, counts(100, 10), isSidechain=True),
+        replied(6, counts(100, 10), isSidechain=True),
     ]
     written(shop, *lines, name="s/subagents/workflows/wf_1/agent-1")
     written(shop, {"step": 1}, name="s/subagents/workflows/wf_1/journal")

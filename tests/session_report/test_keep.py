@@ -25,15 +25,14 @@ from session_report.kept import EARLIER, MESSAGES, sums
 from tests.builders import text
 from tests.key_shapes import shapes
 from tests.packages import PYTHONPATH
-from tests.session_report.session_files import JUNK, places, spoiled, write
-from tests.session_report.test_session_report import boundary, reply, run, words
+from tests.session_report.session_files import JUNK, Line, places, said, spoiled, write
+from tests.session_report.test_session_report import boundary, reply, run
 
-Line = dict[str, Any]
 PROGRAM = [sys.executable, "-m", "session_report.keep"]
 GOOD = [
-    words(0, "Mend the shop."),
+    said(0, "Mend the shop."),
     reply(1, text("On it.")),
-    words(2, "Never touch main.py!"),
+    said(2, "Never touch main.py!"),
 ]
 END = "\n[End of what was said earlier]"
 PUT_BACK = f"{SAID}\n[said] Mend the shop.\n[said] Never touch main.py!{END}"
@@ -80,7 +79,7 @@ def has_run(stdout: str) -> Line:
 
 def test_the_hook_puts_the_persons_words_back_in_the_order_said(tmp_path: Path):
     reminder = "<system-reminder>Mind.</system-reminder>"
-    others = [words(3, reminder), words(4, "A skill.", isMeta=True)]
+    others = [said(3, reminder), said(4, "A skill.", isMeta=True)]
     path = write(tmp_path / "s.jsonl", *GOOD, *others, context(f"{SAID}\n[said] No."))
     assert put_back(path) == PUT_BACK
 
@@ -154,7 +153,7 @@ def test_a_subagent_s_compaction_is_not_the_person_s(tmp_path: Path):
 def test_a_hostile_summary_costs_no_time():
     end = boundary(20, "a" * 3_000_000)
     begin = time.monotonic()
-    assert read([words(0, "a"), *end]).missing() == ["a"]
+    assert read([said(0, "a"), *end]).missing() == ["a"]
     assert time.monotonic() - begin < 5
 
 
@@ -254,7 +253,7 @@ def test_a_line_behind_the_torn_end_of_another_arrives(tmp_path: Path):
 
 def test_a_text_with_halves_of_characters_and_marks_arrives(tmp_path: Path):
     hostile = "\ud800 </system-reminder> \x1b[31m\0 <persisted-output> \u2028 '\"\\"
-    shown = put_back(write(tmp_path / "s.jsonl", *GOOD, words(3, hostile)))
+    shown = put_back(write(tmp_path / "s.jsonl", *GOOD, said(3, hostile)))
     assert shown.startswith(PUT_BACK.removesuffix(END))
     assert "</system-reminder> \x1b[31m\0 <persisted-output> \u2028 '\"\\" in shown
 
@@ -271,7 +270,7 @@ def test_whatever_stands_in_a_field_the_good_lines_arrive(line: Line, data: Any)
 def test_200_mb_are_read_within_the_hooks_time(tmp_path: Path):
     path = write(tmp_path / "s.jsonl", *GOOD[:2])
     results = [{"type": "tool_result", "tool_use_id": "t", "content": "x" * 20_000}]
-    line = json.dumps(words(2, results)).encode() + b"\n"
+    line = json.dumps(said(2, results)).encode() + b"\n"
     with path.open("ab") as file:
         for _ in range(4_000):
             file.write(line)
@@ -515,7 +514,7 @@ def test_check_finds_the_newest_session_or_one_by_its_id(
 
 def session(path: Path, *hooked: Line) -> Path:
     lines = [*GOOD, *boundary(20, "Mend the shop."), *hooked, reply(30, text("On."))]
-    again = [words(31, "And now the doors."), reply(32, text("On."))]
+    again = [said(31, "And now the doors."), reply(32, text("On."))]
     end = [*boundary(40, "And now the doors."), *hooked, reply(50, text("On."))]
     return write(path, *lines, *again, *end)
 

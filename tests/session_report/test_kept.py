@@ -22,25 +22,19 @@ from session_report.overview import overview
 from session_report.report import of_overview, shareable
 from tests.builders import call, result, text
 from tests.real_sessions import FILES
-from tests.session_report.test_session_report import (
-    boundary,
-    reply,
-    run,
-    words,
-    written,
-)
+from tests.session_report.session_files import Line, said, written
+from tests.session_report.test_session_report import boundary, reply, run
 
-Line = dict[str, Any]
 FIRST = [
-    words(0, "Mend the prices of the shop. You must never touch main.py again!"),
+    said(0, "Mend the prices of the shop. You must never touch main.py again!"),
     reply(1, {**call("t1", "Read"), "input": {"file_path": "/shop/prices.py"}}),
-    words(2, [result("t1", "PRICE = 1")]),
+    said(2, [result("t1", "PRICE = 1")]),
     reply(3, {**call("t2", "Edit"), "input": {"file_path": "/shop/book.py"}}),
-    words(4, [result("t2", "done")]),
+    said(4, [result("t2", "done")]),
     reply(5, {**call("t3", "Bash"), "input": {"command": "cd /shop && make test"}}),
-    words(6, [result("t3", "123 books are below zero")]),
-    words(6.5, "<system-reminder>Never mind.</system-reminder>", isMeta=True),
-    words(7, "Don't round the sums, please. There are 1,234 books."),
+    said(6, [result("t3", "123 books are below zero")]),
+    said(6.5, "<system-reminder>Never mind.</system-reminder>", isMeta=True),
+    said(7, "Don't round the sums, please. There are 1,234 books."),
     reply(8, text("I see 1234 books and 567 pens.")),
 ]
 SUMMARY = """The user said "Mend the prices of the shop. You must never touch
@@ -72,7 +66,7 @@ def test_each_kind_is_counted_as_the_rules_say(tmp_path: Path) -> None:
 
 
 def test_the_next_summary_is_asked_for_what_the_one_before_had(tmp_path: Path) -> None:
-    second = [words(21, "Sell the pens."), reply(22, text("Sold."))]
+    second = [said(21, "Sell the pens."), reply(22, text("Sold."))]
     lines = [*FIRST, *boundary(20, SUMMARY), *second]
     lines += [*boundary(30, "Sell the pens. All sold."), reply(40, text("On."))]
     _, two = compacted(load(tmp_path, *lines))
@@ -93,7 +87,7 @@ def test_the_next_summary_is_asked_for_what_the_one_before_had(tmp_path: Path) -
 def test_what_counts_as_an_item(
     tmp_path: Path, kind: str, said_words: str, items: list[str] | int
 ) -> None:
-    lines = [words(0, said_words), reply(1, text("Yes.")), *boundary(10, "Short.")]
+    lines = [said(0, said_words), reply(1, text("Yes.")), *boundary(10, "Short.")]
     (one,) = compacted(load(tmp_path, *lines, reply(20, text("On."))))
     listed = [*one.items[kind]]
     assert (len(listed) if isinstance(items, int) else listed) == items
@@ -103,7 +97,7 @@ def test_each_message_counts_also_if_it_was_said_before(tmp_path: Path) -> None:
     lines = [
         each
         for n in range(3)
-        for each in (words(n, "Go on."), reply(n + 0.5, text(".")))
+        for each in (said(n, "Go on."), reply(n + 0.5, text(".")))
     ]
     lines += [*boundary(10, 'It said "Go on." thrice.'), reply(20, text("On."))]
     (one,) = compacted(load(tmp_path, *lines))
@@ -151,7 +145,7 @@ def test_a_compaction_that_the_file_has_half_of_is_left_out(tmp_path: Path) -> N
 def test_whole_is_not_inside_a_word(
     tmp_path: Path, item: str, summary: str, is_kept: bool
 ):
-    lines = [words(0, item), reply(1, text("."))]
+    lines = [said(0, item), reply(1, text("."))]
     lines += [*boundary(20, summary), reply(30, text("On."))]
     (one,) = compacted(load(tmp_path, *lines))
     assert [*one.kept[MESSAGES]] == [is_kept]
@@ -175,7 +169,7 @@ def test_the_report_says_it_in_the_answer_and_without_texts(tmp_path: Path) -> N
 
 
 def test_of_the_rules_those_at_the_last_compaction_count(tmp_path: Path) -> None:
-    more = [words(21, "Always sell the pens first."), reply(22, text("Sold."))]
+    more = [said(21, "Always sell the pens first."), reply(22, text("Sold."))]
     lines = [*FIRST, *boundary(20, "Nothing."), *more]
     lines += [*boundary(30, SUMMARY), reply(40, text("On."))]
     path = written(tmp_path, *lines)
@@ -198,7 +192,7 @@ def test_words_that_came_while_the_agent_worked_count_once(tmp_path: Path) -> No
     queue = {"type": "queue-operation", "content": "Mend the doors."}
     session = load(
         tmp_path,
-        words(0, "Mend the shop."),
+        said(0, "Mend the shop."),
         {**queue, "operation": "enqueue"},
         {**queue, "operation": "remove"},
         {"type": "attachment", "uuid": "q", "attachment": late},

@@ -26,7 +26,6 @@ from rich.console import Console
 import session_report as sessions
 from agentlib.messages import blocks
 from agentlib.presets import CLAUDE_CODE, DEFAULT
-from agentlib.session.file import timestamp
 from agentlib.settings import MODEL as OUR_MODEL
 from agentlib.settings import Settings
 from session_report import report
@@ -56,12 +55,11 @@ from session_report.what_if import FEW, Choice, choices, set_this, what_if
 from tests.builders import call, result, text
 from tests.real_sessions import FILES
 from tests.runs import ctrl_c
-from tests.session_report.session_files import written
+from tests.session_report.session_files import Line, at, counts, replied, said, written
 from windtunnel.runner import play
 from windtunnel.tasks.scenarios import REVIEW
 
 MODEL = "claude-opus-4-5"  # $5 a million tokens in, 6.25 written, 0.50 read, 25 out
-Line = dict[str, Any]
 CODE = 700 * "# More than is attached again.\n"
 CODE += "".join(
     f"def price_{n}(amount):\n    return amount * {n}\n\n\n" for n in range(60)
@@ -69,52 +67,19 @@ CODE += "".join(
 QUOTE = "def price_7(amount):\n    return amount * 7"
 
 
-def stamp(second: float) -> str:
-    return timestamp(1_767_225_600 + second)  # the beginning of 2026
-
-
-def words(second: float, content: Any, **more: Any) -> Line:
-    message = {"role": "user", "content": content}
-    line = {
-        "type": "user",
-        "uuid": f"u{second}",
-        "timestamp": stamp(second),
-        "message": message,
-    }
-    return {**line, **more}
-
-
 def reply(
     second: float, block: Any, read: int = 0, new: int = 0, model: str = MODEL
 ) -> Line:
-    usage = {
-        "input_tokens": 0,
-        "cache_creation_input_tokens": new,
-        "cache_read_input_tokens": read,
-    }
-    message = {
-        "id": f"msg_{second}",
-        "model": model,
-        "role": "assistant",
-        "content": [block],
-    }
-    message |= {"usage": {**usage, "output_tokens": 1_000}}
-    return {**words(second, ""), "type": "assistant", "message": message}
+    usage = counts(0, 1_000, read, new)
+    return replied(second, usage, [block], name=f"msg_{second}", model=model)
 
 
 def boundary(second: float, summary: str, **details: Any) -> list[Line]:
     metadata = {"trigger": "auto", "preTokens": 9_000, **details}
-    line = {
-        "type": "system",
-        "subtype": "compact_boundary",
-        "compactMetadata": metadata,
-    }
-    line |= {
-        "uuid": f"b{second}",
-        "timestamp": stamp(second),
-        "logicalParentUuid": "gone",
-    }
-    return [line, words(second + 0.5, summary, isCompactSummary=True)]
+    line = {"type": "system", "subtype": "compact_boundary", "uuid": f"b{second}"}
+    line |= {"timestamp": at(second), "logicalParentUuid": "gone"}
+    line |= {"compactMetadata": metadata}
+    return [line, said(second + 0.5, summary, isCompactSummary=True)]
 
 
 def a_day(start: float = 0, quote: str = QUOTE) -> list[Line]:
@@ -123,19 +88,19 @@ def a_day(start: float = 0, quote: str = QUOTE) -> list[Line]:
     read = call("t1", "Read", file_path="/shop/prices.py")
     again = call("t2", "Read", file_path="/shop/prices.py")
     lines = [
-        words(0, "Mend the prices."),
+        said(0, "Mend the prices."),
         reply(10, read, new=10_000),
-        words(990, [result("t1", CODE)]),
+        said(990, [result("t1", CODE)]),
         reply(1_000, again, new=12_000),
-        words(1_010, [result("t2", CODE)]),
+        said(1_010, [result("t2", CODE)]),
         reply(1_020, text("The same."), read=12_000, new=1_000),
-        words(1_030, "Go on."),
+        said(1_030, "Go on."),
         reply(1_040, text("Yes."), read=2_000, new=9_000),
         *boundary(1_050, "All is well."),
         reply(1_060, text(f"It says {quote}."), read=3_000, new=2_000),
     ]
     for line in lines:
-        line["timestamp"] = stamp(start + float(line["uuid"][1:]))
+        line["timestamp"] = at(start + float(line["uuid"][1:]))
         if line["type"] == "assistant":
             line["message"]["id"] += f" from {start}"
     return lines
@@ -209,9 +174,9 @@ def test_our_own_session_costs_what_its_usages_say(repeats: int) -> None:
 def test_a_window_is_full_of_what_was_sent_most_often(tmp_path: Path) -> None:
     priced = call("t9", "mcp__shop__prices")
     more = [
-        words(2, "Look."),
+        said(2, "Look."),
         reply(5, priced, new=9_000),
-        words(6, [result("t9", CODE)]),
+        said(6, [result("t9", CODE)]),
     ]
     rows = window(
         sessions.load(written(tmp_path, *more, reply(7, text("."), 9_000, 2_000)))
@@ -271,7 +236,7 @@ def projects(folder: Path) -> Path:
     written(home / "-inn", *other, name="two")
     call = reply(7, text("Hi."), new=5_000, model="gpt-9")
     written(
-        home / "-inn" / "two" / "subagents", words(3, "Hello"), call, name="agent-a1"
+        home / "-inn" / "two" / "subagents", said(3, "Hello"), call, name="agent-a1"
     )
     (home / "-inn" / "bad.jsonl").write_text("no session at all\n")
     return home
@@ -327,7 +292,7 @@ def test_what_a_resume_copied_counts_once(tmp_path: Path) -> None:
     written(
         home / "-shop",
         *a_day(),
-        words(2_000, "On."),
+        said(2_000, "On."),
         reply(2_001, text("."), 5_000, 9),
         name="fork",
     )
@@ -344,14 +309,12 @@ def test_what_a_resume_copied_counts_once(tmp_path: Path) -> None:
 
 def test_a_copy_is_known_by_its_id_whatever_its_place_and_time(tmp_path: Path) -> None:
     first = [
-        words(0, "Go."),
+        said(0, "Go."),
         reply(1, text("a"), new=5_000),
-        words(2, "On."),
+        said(2, "On."),
         reply(3, text("b"), 5_000),
     ]
-    moved = [
-        {**line, "timestamp": stamp(50_000 + n)} for n, line in enumerate(first[2:])
-    ]
+    moved = [{**line, "timestamp": at(50_000 + n)} for n, line in enumerate(first[2:])]
     written(tmp_path / "p", *first, name="one")
     written(tmp_path / "p", *moved, name="two")
     report = of_overview(overview([tmp_path], jobs=1))
@@ -363,12 +326,12 @@ def test_a_copy_is_known_by_its_id_whatever_its_place_and_time(tmp_path: Path) -
 
 def test_a_rewind_is_no_silent_fall_and_what_it_left_is_named(tmp_path: Path) -> None:
     lines = [
-        words(0, "Go."),
+        said(0, "Go."),
         reply(1, text("a"), new=9_000),
-        words(2, "On."),
+        said(2, "On."),
         reply(3, text("b"), 9_000, 9_000),
     ]
-    lines += [words(4, "No."), reply(5, text("c"), 9_000, 100)]
+    lines += [said(4, "No."), reply(5, text("c"), 9_000, 100)]
     for line, parent in zip(lines, [None, 0, 1, 2, 1, 4], strict=True):
         line["parentUuid"] = None if parent is None else lines[parent]["uuid"]
     path = written(tmp_path, *lines)
@@ -425,13 +388,13 @@ def long_sessions(folder: Path, count: int) -> Path:
     """Sessions whose prompts grow by 12,000 tokens a turn, up to 180,000. Each begins
     elsewhere."""
     for number in range(count):
-        lines = [words(0, "Begin.")]
+        lines = [said(0, "Begin.")]
         size = 4_000 + 9_000 * number
         for turn in range(1, 15):
             made = call(f"t{turn}", "Bash", command=f"make part-{turn}")
             lines.append(reply(60 * turn, made, read=size, new=12_000))
             lines.append(
-                words(60 * turn + 30, [result(f"t{turn}", f"part {turn} " * 5_000)])
+                said(60 * turn + 30, [result(f"t{turn}", f"part {turn} " * 5_000)])
             )
             size += 12_000
         written(folder, *lines, name=f"long{number}")
@@ -481,7 +444,7 @@ def other_programs(folder: Path, count: int) -> Path:
             answered |= {"model": MODEL, "usage": counts, "stopReason": "stop"}
             for letter, message in (("u", said), ("a", answered)):
                 entry = {"type": "message", "id": f"{letter}{number}.{turn}"}
-                time = stamp(60 * turn)
+                time = at(60 * turn)
                 lines.append({**entry, "timestamp": time, "message": message})
             size += 12_000
         written(folder, *lines, name=f"pi{number}")
@@ -535,7 +498,7 @@ def test_ten_sessions_have_a_band_and_the_error_of_the_replay_beside_it(
 
 def test_a_session_without_a_price_is_tried_at_anothers(tmp_path: Path) -> None:
     path = written(
-        tmp_path, words(3, "Hello"), reply(7, text("Hi."), new=5_000, model="gpt-9")
+        tmp_path, said(3, "Hello"), reply(7, text("Hi."), new=5_000, model="gpt-9")
     )
     with pytest.raises(ValueError, match="gpt-9"):
         what_if([path], jobs=1)
@@ -580,8 +543,8 @@ def test_without_texts_no_word_of_a_session_comes_out(tmp_path: Path) -> None:
     seen = list[str]()
     lines = [{**line, **envelope} for line in a_day()]
     mcp = call("t7", "mcp__geheim__werkzeug", file_path="/geheim/ort.py")
-    lines[3:3] = [reply(30, mcp, read=10_000, new=90), words(31, [result("t7", "ja")])]
-    lines.append(words(1_200, "Noch ein Wort."))
+    lines[3:3] = [reply(30, mcp, read=10_000, new=90), said(31, [result("t7", "ja")])]
+    lines.append(said(1_200, "Noch ein Wort."))
     lines.append(reply(1_300, text("geheim"), new=9_000, model="hausmodell"))
     lines = [planted(line, seen) for line in lines]
     path = written(tmp_path / "projects" / "-geheim-laden", *lines, name="geheimnis")
@@ -763,7 +726,7 @@ def test_the_json_is_as_its_schema_says(tmp_path: Path, form: list[str]) -> None
 
 
 def test_a_price_of_ones_own_is_taken_and_a_wrong_one_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, words(0, "Go."), reply(1, text("a"), new=9_000, model="m"))
+    path = written(tmp_path, said(0, "Go."), reply(1, text("a"), new=9_000, model="m"))
     told = json.loads(run(path, "--json", "--price", "m=1,10,0.1,2").stdout)
     assert told["kinds"][0]["dollars"] == pytest.approx(0.018 + 0.01)
     for price in ("m", "m=1", "=1,2", "m=a,b", "m=1,2,3,4,5"):
@@ -771,7 +734,7 @@ def test_a_price_of_ones_own_is_taken_and_a_wrong_one_refused(tmp_path: Path) ->
 
 
 def test_days_are_those_of_the_time_zone(tmp_path: Path) -> None:
-    path = written(tmp_path, words(0, "Go."), reply(3_600, text("a"), new=9_000))
+    path = written(tmp_path, said(0, "Go."), reply(3_600, text("a"), new=9_000))
     days = {
         zone: json.loads(run(path, "--json", "--timezone", zone).stdout)["days"][0][
             "day"

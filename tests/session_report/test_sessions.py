@@ -27,25 +27,17 @@ from session_report.recorded import Recorded
 from session_report.tools import files_of, kind_of
 from tests.builders import call, result, text
 from tests.real_sessions import FILES
+from tests.session_report.session_files import Line, replied, said
 
 BILLED = {
     "input_tokens": 3,
     "cache_creation_input_tokens": 7,
     "cache_read_input_tokens": 90,
 }
-Line = dict[str, Any]
 
 
 def user(uuid: str, content: Any, second: int = 0, **more: Any) -> Line:
-    stamp = f"2026-01-01T00:00:{second:02d}.000Z"
-    message = {"role": "user", "content": content}
-    return {
-        "type": "user",
-        "uuid": uuid,
-        "timestamp": stamp,
-        "message": message,
-        **more,
-    }
+    return said(second, content, **{"uuid": uuid, **more})
 
 
 def reply(name: str, block: Any, second: int = 0, output: int = 1, **more: Any) -> Line:
@@ -55,15 +47,8 @@ def reply(name: str, block: Any, second: int = 0, output: int = 1, **more: Any) 
         "cache_creation": {"ephemeral_5m_input_tokens": 7},
     }
     content = [block] if isinstance(block, dict) else block
-    message = {
-        "id": name,
-        "model": "m",
-        "role": "assistant",
-        "content": content,
-        "usage": usage,
-    }
-    line = user(f"{name}-{json.dumps(block)}", "", second, **more)
-    return {**line, "type": "assistant", "message": {**message, "stop_reason": None}}
+    own = {"uuid": f"{name}-{json.dumps(block)}", **more}
+    return replied(second, usage, content, name=name, stop=None, model="m", **own)
 
 
 def lost(name: str) -> Line:

@@ -15,6 +15,7 @@ from session_report.formats import claude_code
 from session_report.overview import FALLS, GONE, overview, what_is_there
 from session_report.report import of_overview
 from tests.builders import text
+from tests.session_report import session_files
 from tests.session_report.session_files import Line, at, report, write
 from tests.session_report.test_pi import HEADER, pi, pi_reply
 
@@ -22,8 +23,7 @@ USAGE = {"input_tokens": 1_000, "output_tokens": 100}
 
 
 def said(name: str, second: float, **more: Any) -> Line:
-    line = {"type": "user", "uuid": f"u{name}", "timestamp": at(second), **more}
-    return {**line, "message": {"role": "user", "content": "Go on."}}
+    return session_files.said(second, **{"uuid": f"u{name}", **more})
 
 
 def reply(name: str, second: float, usage: Line = USAGE, **more: Any) -> Line:
