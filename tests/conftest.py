@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,11 @@ pytest.register_assert_rewrite("tests.course.rooms.solved")
 for name in list(os.environ):
     if name.startswith(OURS):
         del os.environ[name]
+
+# The report's days are those of the machine.
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):
+    time.tzset()
 
 # A shell turns Ctrl-C off for what it runs in the background, and a process that a test
 # starts would inherit that.
