@@ -27,7 +27,9 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "words": ("", "rules of the user"),
     },
     "05_transcripts": {"search": ("",)},
-    "06_head_and_tail": {"summary_tokens": (150, 300, 450, 600, 900, 1_600)},
+    "06_head_and_tail": {
+        "summary_tokens": (150, 300, 450, 600, 750, 900, 1_200, 1_600)
+    },
     "07_recovery": {
         "rate": (0, 50, 100),
         "length": (500, 3_000),
@@ -40,7 +42,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
         "ratio": (5, 8, 10, 12, 13, 15, 18, 20, 21, 22, 23, 25, 30, 40, 50, 60),
     },
     "an_hour": {
-        "threshold": (3_000, 6_000, 10_400, 13_000),
+        "threshold": (3_000, 4_000, 6_000, 10_400, 13_000),
         "keep_recent": (0, 3, 8),
     },
     "what_if": {
@@ -69,11 +71,11 @@ SECONDS: Mapping[str, int] = {
     "04_manual_compact": 19,
     "07_recovery": 19,
     "08_cost": 18,
+    "an_hour": 18,
     "03_auto_compact": 16,
-    "an_hour": 15,
+    "06_head_and_tail": 16,
     "museum": 14,
     "05_transcripts": 13,
-    "06_head_and_tail": 13,
     "10_what_survives": 11,
     "01_estimation": 10,
     "09_sessions": 9,
