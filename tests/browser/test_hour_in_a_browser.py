@@ -155,6 +155,7 @@ def test_a_run_in_the_page_has_the_numbers_of_the_usual_python(hour, tmp_path: P
 
 
 def test_stop_ends_a_loop_and_python_starts_again(hour):
+    """It goes on with the Python that the test before has started."""
     page, _ = hour
     section = page.locator("section.live").nth(1)
     section.locator("[role=textbox]").focus()

@@ -52,13 +52,6 @@ def panels(run: Notebook) -> list[Panel]:
     return run.panels()
 
 
-@pytest.fixture(scope="module")
-def distinct(panels: list[Panel]) -> list[Panel]:
-    """Of panels with the same controls, the first."""
-    firsts = {tuple(each.shown().controls): each for each in reversed(panels)}
-    return [*reversed(firsts.values())]
-
-
 def holds(panel: Panel) -> State:
     """Return the panel's state; page and kernel agree on it, and so does a fresh
     drawing."""
@@ -165,11 +158,9 @@ def test_no_dollars_are_taken_for_a_formula(run: Notebook):
     assert run.page.locator("mjx-container, .MathJax").all_inner_texts() == []
 
 
-def test_every_slider_moves_picture_and_numbers_as_python_has_them(
-    distinct: list[Panel],
-):
+def test_every_slider_moves_picture_and_numbers_as_python_has_them(panels: list[Panel]):
     """One key moves it by a step, the mouse takes it to the other side."""
-    for panel in distinct:
+    for panel in panels:
         panel.put_back()
         first = holds(panel)
         for slider in panel.all(HANDLE):
@@ -200,8 +191,8 @@ def tells(panel: Panel, slider: Locator, box: Locator) -> bool:
     return False
 
 
-def test_every_other_control_does_what_python_says(distinct: list[Panel]):
-    for panel in distinct:
+def test_every_other_control_does_what_python_says(panels: list[Panel]):
+    for panel in panels:
         for box in panel.all("select"):
             for option in range(min(3, box.locator("option").count())):
                 box.select_option(index=option)

@@ -70,8 +70,8 @@ QUOTE = "def price_7(amount):\n    return amount * 7"
 def reply(
     second: float, block: Any, read: int = 0, new: int = 0, model: str = MODEL
 ) -> Line:
-    usage = counts(0, 1_000, read, new)
-    return replied(second, usage, [block], name=f"msg_{second}", model=model)
+    own = {"name": f"msg_{second}", "stop": None, "model": model}
+    return replied(second, counts(0, 1_000, read, new), [block], **own)
 
 
 def boundary(second: float, summary: str, **details: Any) -> list[Line]:
