@@ -48,6 +48,8 @@ class Drawing(NamedTuple):
     """HTML below the sentence."""
     number: float | None = None
     """The number that the sentence is about, for a cell to use."""
+    run: Any = None
+    """The run that is shown, for a cell to use."""
 
 
 def undrawn(error: Exception) -> Drawing:
@@ -86,6 +88,7 @@ class Panel(VBox):
         self.png = b""
         self.text = ""
         self.number: float | None = None
+        self.run: Any = None
         self._ahead: asyncio.TimerHandle | None = None
         self.bar = HBox(list(controls.values()), layout=Layout(flex_flow="row wrap"))
         super().__init__([self.bar, self.picture, self.line, self.table, *more])
@@ -122,6 +125,7 @@ class Panel(VBox):
         self.png = drawing.png
         self.text = drawing.sentence
         self.number = drawing.number
+        self.run = drawing.run
         self.picture.value = drawing.png
         self.picture.layout.display = None if drawing.png else "none"
         self.table.value = drawing.table

@@ -23,11 +23,10 @@ from course.figures import charts, window_map
 from course.figures.window_map import Tile
 from course.page import print_json, run_sentence
 from course.panels.break_even import break_even_panel as break_even_panel
-from course.panels.panel import Panel, knobs
+from course.panels.panel import Drawing, Panel, knobs
 from session_report.amounts import many
 from windtunnel.parts import layer_of, results
-from windtunnel.runner import MAX_TURNS as MAX_TURNS
-from windtunnel.runner import Run, play
+from windtunnel.runner import MAX_TURNS, Run, play
 from windtunnel.tasks.generated import CLEARING as CLEARING
 from windtunnel.tasks.scenarios import Scenario
 
@@ -47,15 +46,14 @@ def clearing_panel(
     lengths compare.
     """
 
-    def draw(keep_recent: int, min_chars: int) -> tuple[bytes, str]:
+    def draw(keep_recent: int, min_chars: int) -> Drawing:
         own = layer_of(partial(view, keep_recent=keep_recent, min_chars=min_chars))
         done = play(scenario, settings, layers=[own], max_turns=MAX_TURNS)
         end = "done" if done.checks["done"] else "not done"
         options: Any = {"title": f"{many(done.turns, 'turn')}, {end}"}
         options["refused"] = {"": done.refused} if done.refused else {}
-        return charts.turns(done.table(), turns=160, **options).png(), run_sentence(
-            done
-        )
+        png = charts.turns(done.table(), turns=160, **options).png()
+        return Drawing(png, run_sentence(done), run=done)
 
     return Panel(
         knobs(settings, keep_recent=(0, 40, 1), min_chars=(0, 14_000, 100)), draw

@@ -411,8 +411,7 @@ class LearnersLayer:
     """
 
     def __init__(self, function: Callable[..., Any], given: Given | None) -> None:
-        returns = (list, type(None)) if given is None else list
-        self.function = named(function, returns, passes=(SummaryFailed,))
+        self.function = function
         self.given = given
         self.__name__ = name(function)
         when = "when it is time" if given else "before each request"
@@ -446,7 +445,9 @@ class LearnersLayer:
         return _step_to(view, now, step)
 
     def _view(self, messages: list[Message], *given: Any) -> list[Message]:
-        view = self.function(messages, *given)
+        returns = list if self.given else (list, type(None))
+        call = named(self.function, returns, passes=(SummaryFailed,))
+        view = call(messages, *given)
         view = messages if view is None else view
         strange = [each for each in view if not _has_content(each)]
         if strange:

@@ -231,8 +231,8 @@ def play(
     `habits` are those of `offline_api.client`. Live, commands run in bubblewrap or not
     at all. An error of the API ends the run and stands in `Run.refused`. The same
     arguments give the same run, so it is made once and remembered, unless a function of
-    yours is in it, other than an engine of a module. Runs with agentlib's own layers are
-    remembered as well.
+    yours is in it, other than an engine of a module. Runs with layers of agentlib's or the
+    course's functions are remembered as well.
 
     `layers` is a list in place of `pipeline.LAYERS`: functions (now, step) -> Step, such as
     `pipeline.clear`, and what `layer_of` makes of a function of messages. Other parts of yours
@@ -283,18 +283,21 @@ def play(
 
 
 def _may_change(parts: Parts) -> bool:
-    """Tell whether a run has a layer of a learner's, or an engine from a notebook or a
-    learner's file, where what it calls may have been defined again since."""
+    """Tell whether a run has a layer that isn't the course's, or an engine from a
+    notebook or a learner's file, where what it calls may have been defined again
+    since."""
     engine = parts.get("engine")
     functions = engine.layers if isinstance(engine, pipeline.Stack) else [engine]
-    return any(map(is_own, parts.get("layers", ()))) or any(
-        isinstance(function, LearnersLayer)
-        or _module(function) in ("__main__", "my_agent")
-        for function in functions
+    learners = [each for each in functions if isinstance(each, LearnersLayer)]
+    layers = (*learners, *parts.get("layers", ()))
+    return any(_module(each) in ("__main__", "my_agent") for each in functions) or any(
+        _module(each).partition(".")[0] not in ("agentlib", "course") for each in layers
     )
 
 
 def _module(function: object) -> str:
+    if isinstance(function, LearnersLayer):
+        function = function.function
     while isinstance(function, partial):
         function = function.func
     return getattr(function, "__module__", "")

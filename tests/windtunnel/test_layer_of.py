@@ -3,6 +3,7 @@ shown as it is."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -253,14 +254,16 @@ def test_an_engine_cant_go_with_layers_and_what_nobody_would_ask_is_refused():
 # -- which runs are remembered ---------------------------------------------------------
 
 
-def test_only_agentlibs_own_layers_make_a_run_that_is_remembered():
+def test_only_layers_of_agentlibs_functions_make_a_run_that_is_remembered():
     own = layer_of(list)
 
     def mine(now: Now, step: Step) -> Step:
         return step
 
-    assert play(TRACE, START, layers=[clear]) is play(TRACE, START, layers=[clear])
-    for layer in (own, mine):
+    for layer in (clear, layer_of(micro_compact)):
+        first = play(TRACE, START, layers=[layer])
+        assert play(TRACE, START, layers=[layer]) is first
+    for layer in (own, mine, layer_of(partial(list))):
         first = play(TRACE, START, layers=[clear, layer])
         assert play(TRACE, START, layers=[clear, layer]) is not first
 

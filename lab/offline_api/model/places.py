@@ -7,6 +7,7 @@ folder is, and puts it before each path that such a tool gets.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, cast
 
 from offline_api.model.conversation import value_of
@@ -49,6 +50,7 @@ def wants_whole(tool: Body, name: str) -> bool:
     return bool(_SAYS.search(words)) and not _EITHER.search(words.lower())
 
 
+@lru_cache(maxsize=4_096)  # most texts come again with the next request
 def asks_whole(text: str) -> bool:
     """Tell whether a result is an error that asks for a whole path.
 
