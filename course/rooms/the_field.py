@@ -62,17 +62,22 @@ def usual(program: str, decide: Callable[..., Mapping[str, Any]]) -> dict[str, s
     return {name: count.most_common(1)[0][0] for name, count in counts.items() if count}
 
 
+def usual_decisions(
+    decide: Callable[..., Mapping[str, Any]],
+) -> dict[str, dict[str, str]]:
+    """Return what each program decided most often."""
+    return {program: usual(program, decide) for program in field()}
+
+
 def picture(
     find: Callable[..., Iterable[Any]],
-    decide: Callable[..., Any],
+    decisions: Mapping[str, Mapping[str, str]],
     engine: ContextEngine = compact,
 ) -> Chart:
-    """Draw the field and a run of ours with an engine, with what two of the learner's
-    functions say."""
+    """Draw the field, its decisions, and a run of ours with an engine, with the
+    compactions that the learner's function finds."""
     rows = [of_seed(program) for program in field()]
-    notes = [
-        note([*find(requests_of(row))], usual(row["program"], decide)) for row in rows
-    ]
+    notes = [note([*find(requests_of(row))], decisions[row["program"]]) for row in rows]
     whose = "our agent" if engine is compact else "your agent"
     own = row_of(own_run(engine), whose)
     source = "the course's" if engine is compact else "my_agent.py"
@@ -81,16 +86,15 @@ def picture(
     return sawteeth([*rows, own], notes, title)
 
 
-def table(decide: Callable[..., Mapping[str, Any]]) -> Table:
+def table(decisions: Mapping[str, Mapping[str, str]]) -> Table:
     """Lay out what each program decided, over five seeds."""
-    frame: dict[str, dict[str, Any]] = {}
-    for program, own in field().items():
-        decided = usual(program, decide)
-        frame[name_of(own[0])] = {
-            "asks": decided.get("asks", ""),
-            "shows": decided.get("shows", ""),
-            "words": decided.get("words", ""),
+    frame: dict[str, dict[str, Any]] = {
+        name_of(own[0]): {
+            name: decisions[program].get(name, "")
+            for name in ("asks", "shows", "words")
         }
+        for program, own in field().items()
+    }
     return as_table(frame, align="left")
 
 
@@ -101,9 +105,9 @@ def beside(run: Run, program: str = LIKE) -> Chart:
     return sawteeth(rows, notes, f"{name_of(rows[0])}, and our agent with its numbers")
 
 
-def asking_live(decide: Callable[..., Mapping[str, Any]]) -> int:
+def asking_live(decisions: Mapping[str, Mapping[str, str]]) -> int:
     """Count the programs whose usual request for a summary is on the live prompt."""
-    every = {program.partition("-0.")[0]: usual(program, decide) for program in field()}
+    every = {program.partition("-0.")[0]: each for program, each in decisions.items()}
     return sum(each.get("asks") == "live" for each in every.values())
 
 

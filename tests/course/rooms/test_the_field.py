@@ -316,8 +316,9 @@ def test_a_picture_says_whose_agent_runs_in_the_last_row(monkeypatch):
     monkeypatch.setattr(room, "own_run", short_run)
     monkeypatch.setattr(room, "sawteeth", lambda rows, notes, title: rows)
     engines = {compact: "our agent", own: "your agent"}
+    usual = room.usual_decisions(decisions_of)
     for engine, name in engines.items():
-        *theirs, last = room.picture(compactions_in, decisions_of, engine)
+        *theirs, last = room.picture(compactions_in, usual, engine)
         assert last["program"] == name
         assert name not in [row["program"] for row in theirs]
 
