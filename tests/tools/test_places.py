@@ -14,8 +14,24 @@ from tools import recorder
 from tools.drawing import NotRecorded
 from tools.places import MIME, embed, fingerprint, first, unpacked
 from tools.recorder import panel, unwrapped
+from tools.runs import ROOT
+from tools.stops import STOPS
 
 CHART = Chart(2)
+NAMED = (
+    ("02_micro_compact", "KEEP_RECENT back to 3,", "keep_recent", 3),
+    ("02_micro_compact", "so at 2,000 it pays", "behind", 2_000),
+    ("02_micro_compact", "at 3,000 it takes one request more", "behind", 3_000),
+    ("06_head_and_tail", "From about 1,200 tokens on", "summary_tokens", 1_200),
+    ("07_recovery", "1,500 tokens are enough", "length", 1_500),
+    ("07_recovery", "and 1,250 are not", "length", 1_250),
+    ("07_recovery", "With 70 %, `how` at tool_use", "rate", 70),
+    ("07_recovery", "finishes with 750", "length", 750),
+    ("08_cost", "at 12.5 nine repeats cost more", "ratio", 12.5),
+    ("an_hour", "from your 10,400 to 4,000", "threshold", 10_400),
+    ("an_hour", "from your 10,400 to 4,000", "threshold", 4_000),
+)
+"""Positions to which a lesson sends its reader: where, the words, which control."""
 
 
 def draw(size: int, way: str, search: str) -> Drawing:
@@ -130,3 +146,9 @@ def test_a_notebook_is_run_again_when_its_code_changes_and_not_its_prose():
         return fingerprint(v4.new_notebook(cells=cells), "a_notebook")
 
     assert hashed("a", "1") == hashed("b", "1") != hashed("a", "2")
+
+
+@pytest.mark.parametrize(("name", "words", "control", "value"), NAMED)
+def test_a_page_offers_what_its_text_names(name: str, words: str, control: str, value):
+    assert words in (ROOT / f"notebooks/{name}.ipynb").read_text(encoding="utf-8")
+    assert value in STOPS[name][control]
