@@ -252,21 +252,21 @@ def test_the_imports_of_the_learners_file_get_the_new_names(root: Path):
 
 
 OLD = (
-    "from agentlib.lab.lessons import check\n"
-    "from agentlib.lab.play import (\n    play,\n)\nmine = 1\n"
+    "from agentlib.session_lock import hold\n"
+    "from agentlib.undo import (\n    undo,\n)\nmine = 1\n"
 )
 
 
 def test_the_imports_of_an_edited_copy_get_the_new_names(root: Path):
     write(root / "notebooks" / WALL, lesson(OLD))
     workbook.update(root)
-    write(root / "workbook" / WALL, lesson(OLD + "# my note, agentlib.lab.play\n"))
+    write(root / "workbook" / WALL, lesson(OLD + "# my note, agentlib.undo\n"))
     write(root / "notebooks" / WALL, lesson("from course import check\n"))
     [line] = [each for each in workbook.update(root) if each.startswith(WALL)]
     assert "imports" in line
     assert code(root / "workbook" / WALL) == [
-        "from course import check\nfrom windtunnel.runner import play\nmine = 1\n"
-        "# my note, agentlib.lab.play\n"
+        "from agentlib.session.file import hold\nfrom agentlib.session.undo import undo\n"
+        "mine = 1\n# my note, agentlib.undo\n"
     ]
     assert "imports" not in "".join(workbook.update(root))
 
@@ -274,25 +274,16 @@ def test_the_imports_of_an_edited_copy_get_the_new_names(root: Path):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("from agentlib.lab import scoreboard", "from course import scoreboard"),
-        ("from agentlib.lab import sessions", "import session_report as sessions"),
+        ("from agentlib import live", "from agentlib.api import live"),
         (
-            "from agentlib.lab.lessons import recovery as room",
-            "from course.rooms import recovery as room",
-        ),
-        (
-            "from agentlib.lab.client import client, model_id",
-            "from offline_api import client\nfrom agentlib.api.live import model_id",
-        ),
-        (
-            "  from agentlib.messages import blocks, violation  # both",
-            "  from agentlib.messages import blocks  # both\n  from offline_api import violation",
+            "  from agentlib.step import Step, clearing  # both",
+            "  from agentlib.step import Step  # both\n"
+            "  from agentlib.compaction.engine_check import clearing",
         ),
         (
             "from agentlib.session_file import Compaction, Request as Sent",
             "from agentlib.session.file import CompactionRecord as Compaction, Request as Sent",
         ),
-        ("import agentlib.lab.figures.charts", "import course.figures.charts"),
         (
             "from agentlib.settings import Settings",
             "from agentlib.settings import Settings",
