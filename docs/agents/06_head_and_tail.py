@@ -210,7 +210,7 @@ def resume() -> Context:
         file.write("\n")  # ends a line that was torn
     now = Context()
     for message in load(FILE):
-        is_top = text_of(message).startswith(SUMMARY_HEADER)
+        is_top = bool(now) and text_of(message).startswith(SUMMARY_HEADER)
         now[:] = with_head(now, message) if is_top else [*now, message]
     if unanswered(now):
         now.append({"role": "user", "content": close_calls(now)})

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from agentlib.messages import SUMMARY_END, SUMMARY_HEADER
 from offline_api.faults import Fault
 from offline_api.model import reply
 from offline_api.server import Server
@@ -173,6 +174,14 @@ def test_a_killed_agent_goes_on(name, folder):
     file.write_bytes(file.read_bytes()[:-40])  # the power fails in a line
     told(name, folder)
     assert described(folder) == modules(folder)
+
+
+def test_a_transcript_that_begins_with_a_summary_is_gone_on_with(folder):
+    top = f"{SUMMARY_HEADER}t]\n\nNothing is open.\n{SUMMARY_END}"
+    line = json.dumps({"role": "user", "content": top})
+    (folder / ".transcript.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    output = told("07_recovery", folder, "Where is EMPTYSTRING set?")
+    assert "EMPTYSTRING" in output.splitlines()[-1]
 
 
 @pytest.mark.parametrize("name", [NAMES[0], *NAMES[-2:]])
