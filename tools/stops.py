@@ -33,7 +33,7 @@ STOPS: Mapping[str, Mapping[str, Any]] = {
     "07_recovery": {
         "rate": (0, 70, 100),
         "length": (750, 1_250, 1_500),
-        "how": ("529", "truncated", "empty", "tool_use"),
+        "how": ("529", "truncated", "tool_use"),
     },
     "08_cost": {
         "cleared": (5_000, 10_000, 20_000, 30_000, 40_000),
