@@ -8,7 +8,7 @@ illustrates a mechanism. It is no evidence about language models.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -290,17 +290,21 @@ def _may_change(parts: Parts) -> bool:
     functions = engine.layers if isinstance(engine, pipeline.Stack) else [engine]
     learners = [each for each in functions if isinstance(each, LearnersLayer)]
     layers = (*learners, *parts.get("layers", ()))
-    return any(_module(each) in ("__main__", "my_agent") for each in functions) or any(
-        _module(each).partition(".")[0] not in ("agentlib", "course") for each in layers
-    )
+    roots = {name.partition(".")[0] for each in layers for name in _modules(each)}
+    names = {name for each in functions for name in _modules(each)}
+    return bool(roots - {"agentlib", "course"} or names & {"__main__", "my_agent"})
 
 
-def _module(function: object) -> str:
+def _modules(function: object) -> Iterator[str]:
+    """Yield the modules of a function, and of the functions that a partial gives it."""
     if isinstance(function, LearnersLayer):
         function = function.function
-    while isinstance(function, partial):
-        function = function.func
-    return getattr(function, "__module__", "")
+    if isinstance(function, partial):
+        bound = (function.func, *function.args, *function.keywords.values())
+        for each in filter(callable, bound):
+            yield from _modules(each)
+    else:
+        yield getattr(function, "__module__", "")
 
 
 def keep_runs(kept: Kept) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentlib.auto_compact import auto_compact
 from agentlib.compaction.engine_check import NoEngine
 from agentlib.estimation import TokenMeter
 from agentlib.messages import Message, of_type, with_results
@@ -263,7 +264,8 @@ def test_only_layers_of_agentlibs_functions_make_a_run_that_is_remembered():
     for layer in (clear, layer_of(micro_compact)):
         first = play(TRACE, START, layers=[layer])
         assert play(TRACE, START, layers=[layer]) is first
-    for layer in (own, mine, layer_of(partial(list))):
+    bound = layer_of(partial(auto_compact, archive=mine), given="summarize")
+    for layer in (own, mine, layer_of(partial(list)), bound):
         first = play(TRACE, START, layers=[clear, layer])
         assert play(TRACE, START, layers=[clear, layer]) is not first
 
