@@ -35,7 +35,7 @@ SHARES = (0.1, 0.5, 1.0)
 KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in INVENTED)
 """Every fault that leaves no summary. A summary with an invented line is one all the
 same."""
-MANY = 200
+MANY = 50
 FEW = 20
 """Sessions for each cell of the table: under DEFAULT, under each other preset."""
 
