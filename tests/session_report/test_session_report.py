@@ -371,7 +371,7 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
 def test_a_dask_cluster_gives_the_same_tables(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     home = projects(tmp_path)
-    options = {"n_workers": 1, "processes": False, "dashboard_address": None}
+    options = {"n_workers": 1, "processes": False, "dashboard_address": ":0"}
     options |= {"protocol": "tcp", "host": "127.0.0.1"}
     with (
         distributed.LocalCluster(**options) as cluster,

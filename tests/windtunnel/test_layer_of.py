@@ -22,8 +22,9 @@ from offline_api import violation
 from session_report.frames import Shown
 from tests.builders import conversation, user
 from tests.strategies import histories, results_of, short
-from windtunnel import layer_of, play
+from windtunnel import layer_of
 from windtunnel.parts import PartFailed
+from windtunnel.runner import play
 from windtunnel.tasks.scenarios import TRACE
 
 START = Settings(auto=False, manual=False).scaled(32_000)
