@@ -2,7 +2,7 @@
 
 A run depends on the arguments of `play` and on the house's source. Both are in its key,
 so changing one line of a package forgets every run. nbval and the tests never look here,
-because a comparison needs a run of its own. What nbval has made is kept for the pages.
+because a comparison needs a run of its own.
 """
 
 import hashlib
@@ -27,8 +27,8 @@ PACKAGES = (
 )
 
 
-def install(*, looks: bool = True) -> None:
-    """Keep the runs of this process. Unless it `looks`, make each of them here."""
+def install() -> None:
+    """Let `play` look for a run before it makes one, in this process."""
     from windtunnel.runner import keep_runs
 
     folder = KEPT / source()
@@ -38,9 +38,8 @@ def install(*, looks: bool = True) -> None:
     kept = joblib.Memory(folder, verbose=0).cache(_made, ignore=["make"])
 
     def look_up(arguments: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        if not (name := key(arguments)):
-            return make()
-        return kept(name, make) if looks else kept.call(name, make)[0]
+        name = key(arguments)
+        return kept(name, make) if name else make()
 
     keep_runs(look_up)
 

@@ -14,11 +14,9 @@ import sys
 import threading
 from importlib.metadata import EntryPoint
 from multiprocessing.context import ForkServerProcess
-from typing import Any, ClassVar
+from typing import Any
 
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
-
-from tools import runs
 
 IMPORTED = (
     "anthropic",
@@ -48,23 +46,19 @@ def install() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Serve as a plugin: `pytest -p tools.warm_kernel`. The runs are kept."""
+    """Serve as a plugin: `pytest -p tools.warm_kernel`."""
     install()
-    Forked.keeps_runs = True
 
 
 class Forked(LocalProvisioner):
     """Start a kernel by a fork in place of a command."""
 
-    keeps_runs: ClassVar[bool] = False
-
     async def launch_kernel(self, cmd: list[str], **given: Any) -> Any:
         context = multiprocessing.get_context("forkserver")
         options = cmd[cmd.index("-f") :] if "-f" in cmd else []
         options = options or ["-f", self.parent.connection_file]
-        place = given.get("cwd") or "."
         child = context.Process(
-            target=serve, args=(options, given["env"], place, self.keeps_runs)
+            target=serve, args=(options, given["env"], given.get("cwd") or ".")
         )
         child.start()
         self.process = Popen(child)
@@ -92,9 +86,7 @@ class Popen:
         os.kill(self.child.pid, number)
 
 
-def serve(
-    options: list[str], environment: dict[str, str], folder: str, keeps_runs: bool
-) -> None:
+def serve(options: list[str], environment: dict[str, str], folder: str) -> None:
     """Be a kernel until it is shut down."""
     from ipykernel.kernelapp import IPKernelApp
 
@@ -105,8 +97,6 @@ def serve(
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.__stdout__ = io.StringIO()  # it would print how to connect
     end_with_parent()
-    if keeps_runs:
-        runs.install(looks=False)
     gc.freeze()  # what was imported is never looked at again
     gc.set_threshold(10_000, 20, 100)
     IPKernelApp.launch_instance(options)

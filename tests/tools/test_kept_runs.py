@@ -84,18 +84,6 @@ def test_a_run_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert [path.name for path in tmp_path.iterdir()] == [source()]
 
 
-def test_a_process_that_does_not_look_makes_its_runs_and_keeps_them_for_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    looks_up: list[Any] = []
-    monkeypatch.setattr(runs, "KEPT", tmp_path)
-    monkeypatch.setattr("windtunnel.runner.keep_runs", looks_up.append)
-    made = iter(range(9))
-    for looks, run in ((True, 0), (False, 1), (False, 2), (True, 2)):
-        runs.install(looks=looks)
-        assert looks_up[-1]((REVIEW, Settings()), lambda: next(made)) == run
-
-
 def test_a_run_that_has_no_key_is_made_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
